@@ -56,7 +56,8 @@ void warn_of_unused_looks(const po::variables_map& values, std::string_view form
     if ((format == "png" || format == "pdf") && std::string_view(row.name) == "nameattr")
       std::cerr << "memflame: --nameattr is ignored: " << format << " has no tooltips and links\n";
     const bool used = row.of == DrawingRow::Of::every_format ||
-                      (format == "text" && row.of == DrawingRow::Of::boxes);
+                      (format == "text" && row.of == DrawingRow::Of::boxes) ||
+                      (std::string_view(row.name) == "blame" && wants_modules(values));
     if (!used) list.append(list.empty() ? "--" : ", --").append(row.name);
   }
   constexpr std::array<std::string_view, 4> pictures{"svg", "html", "png", "pdf"};

@@ -77,6 +77,10 @@ bool wants_lines(const po::variables_map& values) {
   return values["by-line"].as<bool>() || values["lines"].as<bool>();
 }
 
+bool wants_modules(const po::variables_map& values) {
+  return values.count("by-module") != 0 && values["by-module"].as<bool>();
+}
+
 RenderOptions render_options(const po::variables_map& values, bool own_sort) {
   RenderOptions render;
   take_looks(values, render, own_sort);

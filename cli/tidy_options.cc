@@ -142,11 +142,14 @@ void take_groupings(const po::variables_map& values, TidyOptions& options) {
   options.lines = wants_lines(values);
   options.by_type = values["by-type"].as<bool>();
   options.reversed = values["reverse"].as<bool>();
-  if (!values["by-module"].as<bool>()) return;
+  if (!wants_modules(values)) return;
   if (options.lines)
     throw Error("--by-module and --by-line are mutually exclusive: a module has no lines",
                 ExitCode::usage);
   options.modules = ModuleFrames::only;
+  const bool shows_allocator =
+      values.count("blame") != 0 && values["blame"].as<std::string>() == "all";
+  options.blames_module = !shows_allocator && options.allocators == Allocators::keep;
 }
 
 std::vector<std::string> shortenings() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/inner_frame.h"
 
+#include <algorithm>
+
 #include "core/allocator_list.h"
 #include "core/embedded_file.h"
 
@@ -59,6 +61,12 @@ std::string_view own_name(std::string_view function) {
   }
   const std::string_view name = function.substr(begin);
   return name.empty() ? function : name;
+}
+
+bool counts_memory(const Profile& profile) {
+  return std::ranges::any_of(profile.types, [](const ValueType& type) {
+    return type.unit == Unit::bytes || type.unit == Unit::pages;
+  });
 }
 
 bool is_code(const Frame& frame) {

@@ -18,6 +18,9 @@ enum class InnerFrame : uint8_t {
 // By name only: demangled or not, with or without return type and arguments.
 InnerFrame inner_frame(const Profile& profile, const Frame& frame);
 
+// Whether figures are of memory. That from malloc() is somebody else's, but time in it is its own.
+bool counts_memory(const Profile& profile);
+
 // Whether a frame is a function: neither a process nor a note.
 bool is_code(const Frame& frame);
 

@@ -5,6 +5,7 @@
 
 #include "core/difference.h"
 #include "core/error.h"
+#include "core/inner_frame.h"
 #include "render/picture/palette.h"
 
 namespace memflame {
@@ -41,11 +42,7 @@ RenderOptions resolved(RenderOptions options, const Profile& profile) {
   if (difference && shown) options.diff_width = WidthOf::larger;
   const bool signs = difference || options.diff_width == WidthOf::size;
   if (options.palette.empty()) options.palette = signs ? "diff" : "code";
-  // Time in malloc() is its own, but memory from there is somebody else's.
-  const bool is_memory = std::ranges::any_of(profile.types, [](const ValueType& type) {
-    return type.unit == Unit::bytes || type.unit == Unit::pages;
-  });
-  if (!options.blame) options.blame = is_memory ? Blame::caller : Blame::all;
+  if (!options.blame) options.blame = counts_memory(profile) ? Blame::caller : Blame::all;
   return options;
 }
 

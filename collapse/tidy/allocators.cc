@@ -4,6 +4,7 @@
 
 #include "collapse/tidy/rebuild.h"
 #include "collapse/tidy/tidy.h"
+#include "core/inner_frame.h"
 
 namespace memflame {
 namespace {
@@ -45,6 +46,14 @@ Profile tidy_allocators(Profile profile, Allocators what, const AllocatorList& l
     for (uint32_t i = 1; i < size; ++i)
       if (moved.place[i] != StackId{i}) moved.place[i] = moved.stacks.push(moved.place[i], merged);
   return with_stacks(std::move(profile), std::move(moved), {}, merged_name);
+}
+
+Profile blame_caller(Profile profile, const AllocatorList& list) {
+  const std::vector<bool> allocator = allocator_frames(profile, list);
+  const bool any = std::find(allocator.begin(), allocator.end(), true) != allocator.end();
+  if (!any || !counts_memory(profile)) return profile;
+  profile.meta.notes.emplace_back("memory is that of the module that called the allocator");
+  return tidy_allocators(std::move(profile), Allocators::hide, list);
 }
 
 }  // namespace memflame

@@ -55,6 +55,10 @@ constexpr std::array tidy_steps{
          [](Profile p, const TidyOptions& o) { return rename_frames(std::move(p), o.rename); }},
     Step{[](const TidyOptions& o) { return o.shorten.any(); },
          [](Profile p, const TidyOptions& o) { return shorten_names(std::move(p), o.shorten); }},
+    Step{[](const TidyOptions& o) { return o.blames_module; },
+         [](Profile p, const TidyOptions& o) {
+           return blame_caller(std::move(p), allocators_of(o));
+         }},
     Step{
         [](const TidyOptions& o) { return o.modules != ModuleFrames::none; },
         [](Profile p, const TidyOptions& o) { return modules_as_frames(std::move(p), o.modules); }},

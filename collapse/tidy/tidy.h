@@ -56,6 +56,7 @@ struct TidyOptions {
   Shortening shorten;
 
   ModuleFrames modules = ModuleFrames::none;
+  bool blames_module = false;  // memory is that of the module that called the allocator
   Recursion recursion = Recursion::keep;
   size_t top = 0;      // keep the N largest stacks; 0 = all
   bool lines = false;  // for `top`, stacks that differ only in source lines are different stacks
@@ -96,6 +97,9 @@ Profile group_by_type(Profile profile, const AllocatorList& allocators, const Sh
 // Hides or merges the run of allocator frames at the end of each stack. A stack of nothing else
 // becomes "[allocator]".
 Profile tidy_allocators(Profile profile, Allocators what, const AllocatorList& list);
+
+// The same as hiding them, for figures of memory only, and with a note.
+Profile blame_caller(Profile profile, const AllocatorList& list);
 
 Profile rename_frames(Profile profile, const std::vector<Renaming>& renamings);
 Profile shorten_names(Profile profile, const Shortening& what);

@@ -48,6 +48,11 @@ for frames, _ in stacks:  # the first frame is the process
     check(all(a != b for a, b in zip(frames[1:], frames[2:])), f"a module twice in a row: {frames}")
     check(not any("(" in frame for frame in frames), f"a function among modules: {frames}")
 check(any("typed" in frames for frames, _ in stacks), f"the program is a module: {stacks}")
+own = sum(value for frames, value in stacks if frames[-1] == "typed")
+check(own > 0, f"memory is that of the program, not of its allocator: {stacks}")
+stacks, whole = watch("all modules", "--by-module", "--blame", "all")
+equal("all modules: the sum", sum(value for _, value in stacks), whole)
+equal("all modules: memory of the program", sum(value for frames, value in stacks if frames[-1] == "typed"), 0)
 
 stacks, whole = watch("lines", "--by-line")
 equal("lines: the sum", sum(value for _, value in stacks), whole)

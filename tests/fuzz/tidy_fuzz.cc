@@ -51,6 +51,7 @@ TidyOptions options_of(std::string_view bytes, std::string_view pattern) {
                       : choices.next() ? Recursion::cycles
                                        : Recursion::keep;
   options.modules = choices.next() ? ModuleFrames::only : ModuleFrames::none;
+  options.blames_module = options.modules == ModuleFrames::only && choices.next();
   options.top = choices.next() ? 3 : 0;
   if (choices.next()) options.rename.emplace_back(pattern);
   for (std::vector<Pattern> TidyOptions::*list :

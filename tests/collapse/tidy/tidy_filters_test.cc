@@ -113,6 +113,27 @@ TEST_CASE("modules") {
   CHECK(none.meta.notes.back() == "the input does not say which module code is in");
 }
 
+TEST_CASE("memory is that of the module that called the allocator") {
+  Profile profile;
+  profile.types = {{.name = "live", .unit = Unit::bytes}};
+  const StackId process = profile.push({}, "app", FrameKind::process);
+  const StackId main = profile.push(process, "main", FrameKind::user, "/usr/bin/app");
+  const StackId fopen = profile.push(main, "fopen", FrameKind::user, "/lib/libc.so.6");
+  const StackId by_main = profile.push(main, "malloc", FrameKind::user, "/lib/libc.so.6");
+  const StackId by_fopen = profile.push(fopen, "malloc", FrameKind::user, "/lib/libc.so.6");
+  profile.add(by_main, std::array<int64_t, 1>{5});
+  profile.add(by_fopen, std::array<int64_t, 1>{7});
+  TidyOptions options;
+  options.modules = ModuleFrames::only;
+  CHECK(lines(tidy(profile, options)) == Lines{{"app;app;libc.so.6", 12}});
+  options.blames_module = true;
+  const Profile blamed = tidy(profile, options);
+  CHECK(lines(blamed) == Lines{{"app;app", 5}, {"app;app;libc.so.6", 7}});
+  CHECK(blamed.meta.notes.back() == "memory is that of the module that called the allocator");
+  profile.types[0].unit = Unit::nanoseconds;  // of time in malloc()
+  CHECK(lines(tidy(profile, options)) == Lines{{"app;app;libc.so.6", 12}});
+}
+
 TEST_CASE("modules of the kernel, of code made at run time, and unknown ones") {
   Profile profile;
   profile.types = {{.name = "live", .unit = Unit::bytes}};

@@ -9,11 +9,11 @@ expected = {"fault": ("fault_truth", "gained", "write_pages", 3000),
             "brk": ("brk_truth", "grown", "grow_index", 1000003),
             "mmap": ("mmap_truth", "outstanding", "map_anonymous", 245 * 4096)}
 for probe, (program, column, function, wanted) in expected.items():
-    memflame = Memflame(probe, "-d", "3", "--per-pid")
+    memflame = Memflame(probe, "--per-pid")
     targets = [subprocess.Popen([example(program)], stdout=subprocess.DEVNULL) for _ in range(2)]
     for target in targets:
         equal(f"exit status of {program}", target.wait(), 0)
-    memflame.wait()
+    memflame.stop()
     profile = memflame.profile()
     # After a process has ended, its mappings are no longer outstanding; what it did still counts.
     column = {"outstanding": "total"}.get(column, column)

@@ -14,7 +14,7 @@ import tempfile
 from frames_lib import SIZE, as_said, stacks_of, watched
 from lib import check, equal, losses
 
-COUNT = int(os.environ.get("MEMFLAME_JAVA_STACKS", "4000"))
+COUNT = int(os.environ.get("MEMFLAME_JAVA_STACKS", "1500"))
 PROGRAM = r'''
 import java.lang.reflect.*;
 import java.nio.file.*;

@@ -236,13 +236,16 @@ def watched(commands):
             equal(f"memflame ends, which said {errors}", memflame.returncode, 0)
             with open(profile, encoding="utf-8") as stream:
                 text = stream.read()
-            whole.update(name for name, target in targets.items()
-                         if re.search(rf"^[^;]*\b{target.pid}\b.*\bonce \(", text, re.MULTILINE))
+            for name, target in targets.items():
+                own = re.findall(rf"^[^#;\n][^;\n]*\b{target.pid}\b.*", text, re.MULTILINE)
+                whole[name] += bool(own)
+                check(not own or any(re.search(r"\bonce \(", stack) for stack in own),
+                      f"{name} has functions in cycle {number}: {own[:3]}")
         for name, target in targets.items():
             check(target.poll() is None, f"{name} works on after cycle {number}")
-    # On a busy machine, a program may not run in that time.
+    # On a busy machine, a program may not run in that time, and has no stack.
     for name in targets:
-        check(whole[name] * 4 >= (CYCLES - killed) * 3, f"runs that saw the functions of {name}: {whole[name]} of {CYCLES - killed}")
+        check(whole[name] * 4 >= (CYCLES - killed) * 3, f"runs that saw {name}: {whole[name]} of {CYCLES - killed}")
     said = {name: target.communicate("", timeout=PATIENCE)[0].splitlines()[-1] for name, target in targets.items()}
     equal("exit status", {name: target.returncode for name, target in targets.items()}, dict.fromkeys(targets, 0))
     return said

@@ -33,7 +33,7 @@ boost::program_options::options_description drawing_options(const std::string& f
 // Whether frames are told apart by line: --by-line, or --lines. For commands that draw.
 bool wants_lines(const boost::program_options::variables_map& values);
 
-// Whether they are modules: --by-module. For commands that have it.
+// Whether they are modules: --by-module. Commands without that option never want them.
 bool wants_modules(const boost::program_options::variables_map& values);
 
 // The values of the given options. With `own_sort`, --sort is an option of the command's own.

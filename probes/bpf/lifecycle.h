@@ -55,7 +55,7 @@ ALWAYS_INLINE void tell_space(u32 space, u32 other, enum space_reason reason,
     COUNT(event_drops, 1);
 }
 
-// A child's interpreter is its parent's; a new program's is not known yet.
+// A child's interpreter is its parent's, without the probes; a new program's is not known yet.
 ALWAYS_INLINE void inherit_interpreter(u32 slot, u32 parent) {
   struct interpreter* from = bpf_map_lookup_elem(&interpreters, &parent);
   struct interpreter* to = bpf_map_lookup_elem(&interpreters, &slot);
@@ -64,6 +64,7 @@ ALWAYS_INLINE void inherit_interpreter(u32 slot, u32 parent) {
     *to = *from;
   else
     to->language = language_none;
+  to->met[0] = to->met[1] = 0;
 }
 
 // Takes a free entry of code_slots, for a space that begins with the code of another (fork) or with

@@ -113,9 +113,10 @@ struct scratch {
   u32 pad;
   struct walk walk;
   struct walking walking;
-  struct script_chain chain;
   struct stack_record stack;
-  // V8: of the frames. Last, as instructions reach 32 KiB, and programs have no room for pointers.
+  // These two are last, as instructions reach 32 KiB, and programs have no room for pointers.
+  struct script_chain chain;
+  // V8: of the frames.
   struct v8_site sites[max_script_items];
 };
 struct {

@@ -85,6 +85,7 @@ __attribute__((noinline)) int read_scripts(u32 number, u32 code) {
   chain->freed = interpreter->freed;
   chain->language = interpreter->language;
   chain->slot = code;
+  chain->memos.life = script_life(interpreter, scratch->stack.space);
   struct reading_scripts reading = {chain, interpreter};
   chain->filled = 0;
   if (interpreter->language == language_ruby) {

@@ -37,6 +37,7 @@ ALWAYS_INLINE void meet_interpreter(u32 slot, u64 inode, u64 base) {
   struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
   if (!file || !interpreter || interpreter->language) return;
   interpreter->key = 0;
+  interpreter->probes = file->probes;
   interpreter->base = base + file->base;
   interpreter->key_at = base + file->key_at;
   interpreter->python = file->python;

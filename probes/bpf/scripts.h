@@ -122,13 +122,19 @@ __attribute__((noinline)) int send_chain(u32 number, u64 key) {
   return !bpf_ringbuf_output(&ring, chain, size, wake_if_filling());
 }
 
-// At the entry of the function that frees a code object: its address is the first argument.
+// At the entry of a function that frees or moves code; the cookie says which of a language's. Those
+// of Python and Ruby free one object of code, whose address is the first argument.
 SEC("uprobe")
 int memflame_code_freed(struct pt_regs* ctx) {
   struct process* process = current_process();
   if (!process) return 0;
   u64 code = ctx->di;
   struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &process->code);
+  if (interpreter) {
+    __sync_fetch_and_add(&interpreter->frees, 1);
+    interpreter->met[bpf_get_attach_cookie(ctx) & 3] = 1;
+    if (interpreter->language == language_v8 || interpreter->language == language_php) return 0;
+  }
   // Objects of Ruby can move, so a function is known by what its object points to.
   if (interpreter && interpreter->language == language_ruby &&
       bpf_probe_read_user(&code, sizeof(code), (void*)(code + ruby_code_body)))

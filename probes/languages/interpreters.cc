@@ -27,16 +27,28 @@ constexpr const char* may_be_wrong =
 template <class Program>
 InterpreterFile file_of(const Program& program, bpf::language language, const char* name,
                         const char* is) {
-  InterpreterFile file{
-      .language = name, .named = is + program.version, .problem = program.problem, .told = {}};
+  InterpreterFile file{.language = name,
+                       .named = is + program.version,
+                       .problem = program.problem,
+                       .told = {},
+                       .frees = {}};
   file.told.language = language;
   return file;
+}
+
+// Numbered. An offset of 0: there is no such function.
+template <class... Offsets>
+std::vector<UprobeSite> sites(Offsets... offsets) {
+  std::vector<UprobeSite> all;
+  for (const uint64_t offset : {offsets...})
+    if (offset != 0) all.push_back({.offset = offset, .cookie = all.size()});
+  return all;
 }
 
 InterpreterFile file_with(const PythonProgram& program) {
   InterpreterFile file = file_of(program, bpf::language_python, "Python", "is Python ");
   file.delta = program.delta;
-  file.free_code = program.free_code;
+  file.frees = sites(program.free_code);
   file.told.key_at = program.key;
   file.told.python = program.layout;
   return file;
@@ -45,6 +57,9 @@ InterpreterFile file_with(const PythonProgram& program) {
 InterpreterFile file_with(const V8Program& program) {
   InterpreterFile file = file_of(program, bpf::language_v8, "JavaScript", "has V8 ");
   file.told.v8 = program.layout;
+  if (program.moves_begin == 0 || program.moves_end == 0 || program.heap_ends == 0) return file;
+  file.frees = sites(program.moves_begin, program.moves_end, program.heap_ends);
+  file.told.probes = 2;
   return file;
 }
 
@@ -52,13 +67,15 @@ InterpreterFile file_with(const JavaProgram& program) {
   InterpreterFile file = file_of(program, bpf::language_java, "Java", "is Java ");
   file.delta = program.delta;
   file.told.java = program.layout;
+  file.told.probes = bpf::script_checks;
   return file;
 }
 
 InterpreterFile file_with(const RubyProgram& program) {
   InterpreterFile file = file_of(program, bpf::language_ruby, "Ruby", "is Ruby ");
   file.delta = program.delta;
-  file.free_code = program.free_code;
+  file.frees = sites(program.free_code);
+  file.told.probes = 1;
   file.told.key_at = program.state;
   file.told.ruby = program.layout;
   return file;
@@ -68,6 +85,8 @@ InterpreterFile file_with(const PhpProgram& program) {
   InterpreterFile file = file_of(program, bpf::language_php, "PHP", "is PHP ");
   file.delta = program.delta;
   file.told.key_at = program.globals;
+  file.frees = sites(program.begin_request);
+  file.told.probes = file.frees.empty() ? bpf::script_keeps_nothing : 1;
   file.told.php = program.layout;
   return file;
 }
@@ -138,11 +157,15 @@ void Interpreters::publish(const Spaces& spaces, SpaceId space, std::span<const 
                     file->named + "; " + file->problem);
       return;
     }
-    const bpf::interpreter interpreter =
+    bpf::interpreter interpreter =
         interpreter_at(*file, mapping.start - mapping.offset - file->delta);
     auto& told = told_[slot];
     if (told == std::pair{space, interpreter.base}) return;
-    if (file->free_code != 0) watch_freed(mapping.module, module, *file, spaces.pid_of(space));
+    const bool watched =
+        !file->frees.empty() && watch_freed(mapping.module, module, *file, spaces.pid_of(space));
+    // With several probes each has to be met: a compiler may have left out calls of their
+    // functions.
+    interpreter.met[0] = watched && interpreter.probes == 1 ? 1 : 0;
     // Programs may have met it by the file's inode, and keep figures in it.
     bpf::interpreter known{};
     if (!object_.lookup("interpreters", slot, known) || known.base != interpreter.base ||
@@ -153,21 +176,26 @@ void Interpreters::publish(const Spaces& spaces, SpaceId space, std::span<const 
   }
 }
 
-void Interpreters::watch_freed(ModuleId id, const Module& module, const InterpreterFile& known,
+bool Interpreters::watch_freed(ModuleId id, const Module& module, const InterpreterFile& known,
                                pid_t pid) {
-  if (watched_.insert(pid).second) freed_.add(pid);
-  if (!watched_files_.insert(id).second) return;
+  try {
+    if (watched_.insert(pid).second) freed_.add(pid);
+    if (watched_files_.insert(id).second) freed_.add(puts_of(module, known));
+    return !freed_.is_started();
+  } catch (const Error& error) {
+    notes_.insert(std::string(may_be_wrong) + error.what());
+    return false;
+  }
+}
+
+FilePuts Interpreters::puts_of(const Module& module, const InterpreterFile& known) const {
   FilePuts file;
   file.file = UniqueFd(::fcntl(module.file.get(), F_DUPFD_CLOEXEC, 0));
   file.puts.push_back(
       {.program = bpf_program__fd(object_.program(freed)),
        .kind = kernel_features().uprobe_multi_pid ? UprobeKind::multi_entry : UprobeKind::entry,
-       .sites = {{.offset = known.free_code}}});
-  try {
-    freed_.add(std::move(file));
-  } catch (const Error& error) {
-    notes_.insert(std::string(may_be_wrong) + error.what());
-  }
+       .sites = known.frees});
+  return file;
 }
 
 void Interpreters::ended(const bpf::space_record& record) {

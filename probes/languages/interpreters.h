@@ -28,7 +28,9 @@ struct InterpreterFile {
   std::string problem;      // why its functions cannot be read; "" = they can
   bpf::interpreter told{};  // addresses in it are those of the file
   uint64_t delta = 0;       // of its code: address = offset in the file + this
-  uint64_t free_code = 0;   // offset in the file of the function that frees code; 0 = none
+  // Of the functions that free or move code: offsets in the file, with numbers as cookies
+  // (interpreter::met).
+  std::vector<UprobeSite> frees;
 };
 
 // Whether a file has an interpreter whose functions can be in stacks.
@@ -57,7 +59,9 @@ class Interpreters {
 
  private:
   const std::optional<InterpreterFile>& file_of(ModuleId id, const Module& module);
-  void watch_freed(ModuleId id, const Module& module, const InterpreterFile& file, pid_t pid);
+  // Whether the probes are there already.
+  bool watch_freed(ModuleId id, const Module& module, const InterpreterFile& file, pid_t pid);
+  FilePuts puts_of(const Module& module, const InterpreterFile& known) const;
 
   BpfObject& object_;
   std::map<ModuleId, std::optional<InterpreterFile>> files_;

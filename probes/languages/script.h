@@ -119,16 +119,17 @@ static inline u64 script_identity(u64 word) {
 
 // What was read of an object, for as long as one stack is read: functions that call each other
 // again are met many times, and a thread that waits in a probe changes nothing that its frames
-// refer to.
-enum { script_memo_bits = 5 };
+// refer to. What cannot change without a call of a function that has a probe is kept longer.
+enum { script_memo_bits = 10 };
 enum script_memo_kind { memo_function, memo_text, memo_class, memo_instruction, memo_code };
 struct script_memo {
-  u64 of;  // which object, and what of it
-  u64 stack;
-  u64 value[4];
+  u64 of;     // which object, and what of it
+  u64 since;  // the stack or the life that it was read in
+  u64 value[6];
 };
 struct script_memos {
   u64 stack;  // the number of the one that is read; what is known of others does not count
+  u64 life;   // of what the process keeps: script_life()
   struct script_memo memo[1 << script_memo_bits];
 };
 
@@ -142,30 +143,52 @@ static inline struct script_memo* script_memo_at(struct script_memos* memos, u64
 }
 static inline int is_script_memo(const struct script_memos* memos, const struct script_memo* memo,
                                  u64 of) {
-  return memo->of == of && memo->stack == memos->stack;
+  return memo->of == of && (memo->since == memos->stack || memo->since == memos->life);
 }
 static inline void begin_script_memo(const struct script_memos* memos, struct script_memo* memo,
                                      u64 of) {
   memo->of = of;
-  memo->stack = memos->stack;
+  memo->since = memos->stack;
 }
+// The same for what the process keeps.
+static inline void keep_script_memo(const struct script_memos* memos, struct script_memo* memo,
+                                    u64 of) {
+  memo->of = of;
+  memo->since = memos->life ? memos->life : memos->stack;
+}
+
+// What is known of a process's code for longer than for one stack: nothing, or what is read is
+// checked each time.
+enum script_keeping { script_keeps_nothing, script_checks = 4 };
 
 // An interpreter in a process: what user space tells the programs.
 struct interpreter {
   u32 language;  // enum language; 0 = none that is known
   u32 key;       // of the thread's state among its thread-specific data, plus one; 0 = not read yet
   u32 freed;     // whether known code was ever freed
-  u32 pad;
-  u64 base;    // what its file's addresses count from in the process
-  u64 key_at;  // Python: address of the pthread_key_t, behind a word that says whether it is set
-               // Ruby: of the number of the library's thread-local block, and the offset in it
-               // PHP: of the executor's globals
+  u32 frees;     // how often probes have met functions that free or move code
+  u32 probes;    // how many of these functions have to be met, or enum script_keeping
+  u8 met[4];     // by a probe's cookie: whether it is known to be there
+  u64 base;      // what its file's addresses count from in the process
+  u64 key_at;    // Python: address of the pthread_key_t, behind a word that says whether it is set
+                 // Ruby: of the number of the library's thread-local block, and the offset in it
+                 // PHP: of the executor's globals
   struct python_layout python;
   struct v8_layout v8;
   struct java_layout java;  // so are addresses in it
   struct ruby_layout ruby;  // addresses in it are those of the file
   struct php_layout php;    // the same
 };
+
+// Which of a process's lives it is: another one begins whenever code is freed or moved. 0 = nobody
+// would tell. No number of a stack is one of these.
+static inline u64 script_life(const struct interpreter* interpreter, u32 space) {
+  u32 probes = interpreter->probes;
+  if (probes == script_keeps_nothing) return 0;
+  if (probes != script_checks && (!interpreter->met[0] || (probes > 1 && !interpreter->met[1])))
+    return 0;
+  return 1ULL << 63 | (u64)space << 31 | (interpreter->frees & ((1U << 31) - 1));
+}
 
 // The functions that a thread runs, innermost first, in runs: a run is an address on the thread's
 // own stack and the functions that the interpreter runs above it in one loop. The loop's native
@@ -221,10 +244,10 @@ struct script_chain {
   u32 held;      // the run that is being read has functions
   u32 loops;     // PHP: those that the walk has met
   u8 memory[script_memory_bytes];
-  // PHP: the function that is being read, and its last line.
+  // PHP: the function that is being read, and what its memo has as the last.
   struct php_offsets php;
   u64 function;
-  u32 last_line;
+  u64 last;
   u32 waits;  // how many of `waiting` are to be read next, the last one first
   u64 waiting[php_most_waiting];
   u64 text[script_text_words];
@@ -232,8 +255,8 @@ struct script_chain {
   u64 stack;
   u64 values_at;
   u8 values[script_window_bytes];
-  struct script_memos memos;
   u64 objects[max_script_items];  // of the functions in `items`; V8: their keys
+  struct script_memos memos;      // last, as instructions of BPF reach 32 KiB
 };
 
 // Whether a frame of the native stack is one of PHP's loop. A return address may be behind its end.

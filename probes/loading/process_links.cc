@@ -39,6 +39,11 @@ void ProcessLinks::add(pid_t pid) {
   // It was not watched before, so nothing of it is missing.
   if (running_) return jobs_.put({.kind = Job::begin, .pid = pid, .since = UINT64_MAX, .puts = {}});
   if (first_ == 0) first_ = pid;
+  for (const FilePuts& file : files_) try {
+      put(file, pid, links_[pid]);
+    } catch (const Error&) {
+      if (is_alive(pid)) throw;
+    }
   links_[pid];
 }
 

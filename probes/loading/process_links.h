@@ -63,12 +63,13 @@ class ProcessLinks {
   ProcessLinks(const ProcessLinks&) = delete;
   ProcessLinks& operator=(const ProcessLinks&) = delete;
 
-  // Before start(), add processes before files; a file gets its probes at once, or Error is thrown.
+  // Before start() probes are attached at once, or Error is thrown.
   // After start(), the worker attaches them soon.
   void add(FilePuts file);
   void add(pid_t pid);
   // From now on the processes that take() announced also get probes.
   void start();
+  bool is_started() const { return running_; }
 
   // A process has begun, become another program, or ended.
   void take(const bpf::space_record& record);

@@ -48,7 +48,7 @@ SCRIPT_FUNCTION int is_java_virtual_entry(struct java_layout* layout, u64 method
 
 // What is known of a method, and of a place in compiled code: the frame's size.
 enum java_method_memo { java_memo_constant, java_memo_instance, java_memo_code_size };
-enum java_place_memo { java_memo_number, java_memo_words };
+enum java_place_memo { java_memo_number, java_memo_words, java_memo_blob, java_memo_checked };
 
 // Finds out what is known of a method; null if it cannot be read.
 static inline const struct script_memo* know_java_method(const struct java_layout* layout,
@@ -129,8 +129,18 @@ static inline int is_java_stub_frame(const struct java_layout* layout, struct fr
 static inline struct script_memo* java_place_memo(struct script_memos* memos, u64 pc) {
   return script_memo_at(memos, script_memo_key(pc, memo_instruction));
 }
-static inline int knows_java_place(struct script_memos* memos, u64 pc) {
-  return is_script_memo(memos, java_place_memo(memos, pc), script_memo_key(pc, memo_instruction));
+// A place is known from other stacks if its blob still is the code that it was. Code has a number
+// that no other code gets.
+static inline int knows_java_place(const struct java_layout* layout, struct script_memos* memos,
+                                   u64 pc, u8* memory) {
+  struct script_memo* memo = java_place_memo(memos, pc);
+  if (!is_script_memo(memos, memo, script_memo_key(pc, memo_instruction))) return 0;
+  if (memo->value[java_memo_checked] == memos->stack) return 1;
+  if (SCRIPT_READ(memory, 4, memo->value[java_memo_blob] + layout->offset[java_code_number]) ||
+      (*(const u32*)memory | 1U << 31) != memo->value[java_memo_number])
+    return 0;
+  memo->value[java_memo_checked] = memos->stack;
+  return 1;
 }
 
 // From a frame of Java's code to its caller's. `memory` as for read_java_blob(). `memos`: of this
@@ -151,7 +161,7 @@ static inline enum java_step step_java(struct java_layout* layout, struct frame*
       return java_unreadable;
     cfa = at->bp + 16;
     step = java_passed;
-  } else if (!at->exact && knows_java_place(memos, pc)) {
+  } else if (!at->exact && knows_java_place(layout, memos, pc, memory)) {
     const struct script_memo* memo = java_place_memo(memos, pc);
     frame->instance = (u32)memo->value[java_memo_number];
     cfa = at->sp + 8 * memo->value[java_memo_words];
@@ -192,9 +202,11 @@ static inline enum java_step step_java(struct java_layout* layout, struct frame*
         u64 place = pc;
         asm volatile("" : "+r"(place));  // or the compiler keeps the memo on the stack until here
         struct script_memo* memo = java_place_memo(memos, place);
-        begin_script_memo(memos, memo, script_memo_key(place, memo_instruction));
+        keep_script_memo(memos, memo, script_memo_key(place, memo_instruction));
         memo->value[java_memo_number] = frame->instance;
         memo->value[java_memo_words] = size;
+        memo->value[java_memo_blob] = blob;
+        memo->value[java_memo_checked] = memos->stack;
       }
     }
     frame->word = java_code_word(pc - layout->low);

@@ -25,7 +25,7 @@ enum { max_php_frames = 16384 };
 
 enum php_kind { php_native, php_function, php_fiber_end };
 // What is known of a function.
-enum php_memo { php_memo_kind, php_memo_word, php_memo_last_line };
+enum php_memo { php_memo_kind, php_memo_word, php_memo_last };
 
 static inline u64 mix_php(u64 hash, u64 value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
@@ -81,6 +81,15 @@ static inline __attribute__((always_inline)) u64 hash_of_php_class(struct script
   return hash;
 }
 
+// A function's last line, and whether it stays where it is.
+enum { php_stays_shift = 32 };
+
+static inline void begin_php_memo(struct script_chain* chain, struct script_memo* memo, u64 of,
+                                  u64 stays) {
+  begin_script_memo(&chain->memos, memo, of);
+  if (stays) keep_script_memo(&chain->memos, memo, of);
+}
+
 // Finds out what function `chain->function` is, and a word for it without a line: puts them into
 // its memo. Returns 0 if they cannot be read.
 SCRIPT_FUNCTION int read_php_function(struct script_chain* chain) {
@@ -95,11 +104,12 @@ SCRIPT_FUNCTION int read_php_function(struct script_chain* chain) {
   if (!is_whole && SCRIPT_READ(words, php_function_head_bytes, function)) return 0;
   u8 kind = (u8)words[0];
   u64 name = words[php_function_name / 8], owner = words[php_function_class / 8];
+  u64 stays = name && !(words[0] >> 32 & php_function_passing) ? 1 : 0;
   if (kind == php_kind_native) {
     u64 handler = words[php_function_handler_8_2 / 8];
     if (chain->php.function_handler == php_function_handler_8_4)
       handler = words[php_function_handler_8_4 / 8];
-    begin_script_memo(&chain->memos, memo, of);
+    begin_php_memo(chain, memo, of, stays);
     memo->value[php_memo_kind] = name || handler ? php_native : php_fiber_end;
     return 1;
   }
@@ -111,10 +121,10 @@ SCRIPT_FUNCTION int read_php_function(struct script_chain* chain) {
   if (!of_file || !of_name || !of_class) return 0;
   u64 hash = mix_php(mix_php(mix_php(mix_php(0, lines), of_file), of_name), of_class);
   u64 word = script_word(language_php, hash, 0);
-  begin_script_memo(&chain->memos, memo, of);
+  begin_php_memo(chain, memo, of, stays);
   memo->value[php_memo_kind] = php_function;
   memo->value[php_memo_word] = script_code(word) ? word : script_word(language_php, 8, 0);
-  memo->value[php_memo_last_line] = lines >> 32;
+  memo->value[php_memo_last] = stays << php_stays_shift | lines >> 32;
   return 1;
 }
 
@@ -131,7 +141,7 @@ SCRIPT_FUNCTION u32 read_php_line(struct script_chain* chain, u64 instruction) {
     return script_no_place;
   u64 line = (u32)words[0];
   if ((words[0] >> 32 & 255) == php_code_exception) {
-    line = chain->last_line;
+    line = (u32)chain->last;
     if (SCRIPT_READ(words, 8, chain->state + chain->php.globals_exception)) return script_no_place;
     if (words[0]) {
       if (!is_script_pointer(words[0]) || SCRIPT_READ(words, 4, words[0] + php_instruction_line))
@@ -142,7 +152,7 @@ SCRIPT_FUNCTION u32 read_php_line(struct script_chain* chain, u64 instruction) {
   }
   u64 of = script_memo_key(instruction, memo_instruction);
   struct script_memo* memo = script_memo_at(&chain->memos, of);
-  begin_script_memo(&chain->memos, memo, of);
+  begin_php_memo(chain, memo, of, chain->last >> php_stays_shift);
   memo->value[0] = php_line_or_none(line);
   return php_line_or_none(line);
 }
@@ -227,6 +237,8 @@ static inline int take_php_frame(struct script_chain* chain) {
   if (!is_script_memo(&chain->memos, memo, of)) {
     chain->function = function;
     if (!read_php_function(chain)) return drop_php(chain);
+    asm volatile("" : "+r"(function));  // or the compiler keeps the memo on the stack until here
+    memo = script_memo_at(&chain->memos, script_memo_key(function, memo_function));
   }
   u64 kind = memo->value[php_memo_kind], word = memo->value[php_memo_word];
   if (kind == php_fiber_end) return end_php(chain);
@@ -234,7 +246,7 @@ static inline int take_php_frame(struct script_chain* chain) {
   chain->held = 1;
   u32 count = chain->count;
   if (count < max_script_items) {
-    chain->last_line = (u32)memo->value[php_memo_last_line];
+    chain->last = memo->value[php_memo_last];
     of = script_memo_key(instruction, memo_instruction);
     memo = script_memo_at(&chain->memos, of);
     u32 line = is_script_memo(&chain->memos, memo, of) ? (u32)memo->value[0]

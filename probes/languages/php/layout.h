@@ -31,6 +31,8 @@ enum {
   php_kind_native = 1,
   php_kind_function = 2,
   php_kind_evaluated = 4,
+  // In the upper half of a function's first word: it is a copy for a closure, or made for one call.
+  php_function_passing = 1 << 22 | 1 << 18,
   // A generator (zend_generator): its frame, and the one that it waits for (yield from).
   php_generator_frame = 0x38,
   php_generator_inner = 0x98,

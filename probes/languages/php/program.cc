@@ -119,12 +119,14 @@ std::optional<PhpProgram> php_in(int fd) {
   const std::optional<ElfImage> elf = ElfImage::open(image);
   if (!elf) return std::nullopt;
   PhpRange loop, globals;
+  uint64_t begin_request = 0;
   bool has_other_globals = false;
   for_each_symbol(image, *elf, [&](const SymbolSection& table, const Elf64_Sym& symbol) {
     const std::string_view name = table.name(symbol);
     const PhpRange range{symbol.st_value, symbol.st_value + symbol.st_size};
     if (name == "execute_ex") loop = range;
     if (name == "executor_globals") globals = range;
+    if (name == "php_request_startup") begin_request = symbol.st_value;
     if (name == "executor_globals_offset" || name == "executor_globals_id")
       has_other_globals = true;
   });
@@ -144,6 +146,7 @@ std::optional<PhpProgram> php_in(int fd) {
     program.globals = globals.begin;
     program.problem = find_loop(image, *elf, loop, program);
     program.layout.offsets = offsets;
+    if (begin_request != 0) program.begin_request = begin_request - program.delta;
   }
   return program;
 }

@@ -88,8 +88,15 @@ static __attribute__((noinline)) int is_v8_bytecode(struct v8_layout* layout, u6
   return 1;
 }
 
-// What is known of a function. A key of 0: it is not one of a script.
-enum v8_memo { v8_memo_info, v8_memo_key, v8_memo_code, v8_memo_data };
+// What is known of a function that calls from a place. A key of 0: it is not one of a script.
+enum v8_memo {
+  v8_memo_info,
+  v8_memo_key,
+  v8_memo_code,
+  v8_memo_data,
+  v8_memo_pc,
+  v8_memo_thread,  // which has objects of its own
+};
 
 // Reads the object of a function, of which `memory` is to have its information, and stores where
 // that is. Returns v8_function_frame if it has one.
@@ -145,14 +152,17 @@ static inline enum v8_frame read_v8_frame(struct v8_layout* layout, u64 pc, u32 
   u64 function = memory[v8_memory_frame];
   if (!is_v8_object(memory[v8_memory_frame + 1]) || !is_v8_object(function)) return v8_other_frame;
   u64 of = script_memo_key(function, memo_function);
-  struct script_memo* memo = script_memo_at(memos, of);
-  if (!is_script_memo(memos, memo, of)) {
+  struct script_memo* memo = script_memo_at(memos, of ^ pc);
+  if (!is_script_memo(memos, memo, of) || memo->value[v8_memo_pc] != pc ||
+      memo->value[v8_memo_thread] != thread) {
     enum v8_frame found = read_v8_function(layout, function, memory, memo);
     memo->value[v8_memo_key] = 0;
     if (found == v8_function_frame)
       found = read_v8_key(layout, thread, memory, last, &memo->value[v8_memo_key]);
     if (found == v8_unreadable_frame) return found;
-    begin_script_memo(memos, memo, of);
+    keep_script_memo(memos, memo, of);
+    memo->value[v8_memo_pc] = pc;
+    memo->value[v8_memo_thread] = thread;
   }
   *info = memo->value[v8_memo_info];
   *key = memo->value[v8_memo_key];

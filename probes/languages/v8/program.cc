@@ -57,6 +57,27 @@ constexpr std::array fixed_fields{
     Fixed{.name = "v8dbg_class_SharedFunctionInfo__script_", .value = bpf::v8_info_script},
 };
 
+// Functions of the garbage collector, by the begin of their names, as types follow.
+constexpr std::string_view moves_begin =
+    "_ZN2v88internal4Heap36GarbageCollectionPrologueInSafepointE";
+constexpr std::string_view moves_end =
+    "_ZN2v88internal4Heap36GarbageCollectionEpilogueInSafepointE";
+constexpr std::string_view heap_ends = "_ZN2v88internal4Heap8TearDownE";
+
+void find_collector(const ImageBytes& image, const ElfImage& elf, V8Program& program) {
+  uint64_t delta = 0;
+  for (const Elf64_Phdr& segment : elf.segments())
+    if (is_code(segment)) delta = segment.p_vaddr - segment.p_offset;
+  for_each_symbol(image, elf, [&](const SymbolSection& table, const Elf64_Sym& symbol) {
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_value == 0) return;
+    const std::string_view name = table.name(symbol);
+    const uint64_t offset = symbol.st_value - delta;
+    if (name.starts_with(moves_begin)) program.moves_begin = offset;
+    if (name.starts_with(moves_end)) program.moves_end = offset;
+    if (name.starts_with(heap_ends)) program.heap_ends = offset;
+  });
+}
+
 using Values = std::map<std::string, int32_t, std::less<>>;
 
 Values values_of(const ImageBytes& image, const ElfImage& elf) {
@@ -165,6 +186,8 @@ std::optional<V8Program> v8_in(int fd) {
     program.problem = "those of V8 10.2, 11.3 and 12.4 are read (node 18, 20 and 22)";
   else if (!is_as_known(values) || !take_all(values, program.layout))
     program.problem = "its objects are laid out in another way than those of known builds";
+  else
+    find_collector(image, *elf, program);
   return program;
 }
 

@@ -303,6 +303,38 @@ TEST_CASE("java: a place in code that is met again in a stack is read once") {
   CHECK(made.instance == (5U | 1U << 31U));
 }
 
+TEST_CASE("java: a place in code that is met in another stack is checked with one read") {
+  JavaMachine machine;
+  machine.begin();
+  const uint64_t method = machine.method("a/B", "run");
+  const uint64_t code = machine.code(code_low + 0x1000, "nmethod", 6, method);
+  const ReadJava read = read_java_memory;
+  int reads = 0;
+  read_java_memory = [&](void* to, size_t size, uint64_t address) {
+    if (address < stack_at) ++reads;
+    return read(to, size, address);
+  };
+  machine.room.memos.life = 1ULL << 63;
+  const auto step = [&] {
+    ++machine.room.memos.stack;
+    reads = 0;
+    frame at = java_at(code + 40, stack_at, 0);
+    java_frame made{};
+    REQUIRE(machine.step(at, made) == java_taken);
+    CHECK(at.sp == stack_at + 48);
+    return made.instance;
+  };
+  const uint32_t first = step();
+  CHECK(reads > 1);
+  CHECK(step() == first);
+  CHECK(reads == 1);
+  machine.put(code - 200 + 100, uint32_t{5});  // other code
+  CHECK(step() == (5U | 1U << 31U));
+  CHECK(reads > 1);
+  CHECK(step() == (5U | 1U << 31U));
+  CHECK(reads == 1);
+}
+
 TEST_CASE("java: code far from the begin of its blob, and a map that ends") {
   JavaMachine machine;
   machine.begin();

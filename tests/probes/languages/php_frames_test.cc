@@ -288,6 +288,34 @@ TEST_CASE("PHP: what is met again in a stack is read once, and anew in the next 
   CHECK(thread.shown(2) == "App\\Thing::walk /srv/app/index.php:6");
 }
 
+TEST_CASE("PHP: functions with a name stay what they are until another request begins") {
+  PhpProgramOf thread;
+  thread.word(thread.closure, bpf::php_kind_function | uint64_t{bpf::php_function_passing} << 32U);
+  thread.chain->memos.life = uint64_t{1} << 63U;
+  const std::vector<uint64_t> words = thread.read();
+  const int first = thread.reads;
+  CHECK(thread.read() == words);
+  CHECK(thread.reads < first);
+  // As if there were others at their places.
+  const uint64_t other = thread.text("other"), instructions = thread.next - 32 - 4 * 32;
+  for (const uint64_t function : {thread.main, thread.walk, thread.map, thread.closure})
+    thread.word(function + bpf::php_function_name, other);
+  for (uint64_t i = 0; i < 4; ++i)
+    thread.word(instructions + 32 * i + bpf::php_instruction_line, 17);
+  std::vector<uint64_t> later = thread.read();
+  REQUIRE(later.size() == words.size());
+  CHECK(later[3] == words[3]);
+  // The code of a file may have gone, and so may a closure.
+  for (const size_t at : {size_t{1}, size_t{4}}) {
+    CHECK(bpf::script_code(later[at]) != bpf::script_code(words[at]));
+    CHECK(bpf::script_place(later[at]) == 17);
+  }
+  ++thread.chain->memos.life;
+  later = thread.read();
+  CHECK(bpf::script_code(later[3]) != bpf::script_code(words[3]));
+  CHECK(bpf::script_place(later[3]) == 17);
+}
+
 TEST_CASE("PHP: a native function may lie at the end of memory, one of PHP has more") {
   for (const bool is_native : {true, false}) {
     PhpProgramOf thread;

@@ -180,6 +180,18 @@ TEST_CASE("Ruby: code that has moved between two stacks is read anew") {
   CHECK(thread.read().at(1) == ruby(f, 0x50018));
 }
 
+TEST_CASE("Ruby: an instruction is of the same code until some is freed") {
+  RubyThread thread(1, false);
+  make(thread);
+  thread.chain->memos.life = 1ULL << 63;
+  CHECK(thread.read().at(1) == ruby(h, 0x50018));
+  // As if the object had moved, and another one lay there.
+  thread.word(0x40000 + h % 0x1000 + bpf::ruby_code_body, f);
+  CHECK(thread.read().at(1) == ruby(h, 0x50018));
+  ++thread.chain->memos.life;
+  CHECK(thread.read().at(1) == ruby(f, 0x50018));
+}
+
 TEST_CASE("Ruby: memory that is not there, and lists that go in a circle, end with a mark") {
   RubyThread thread(1, false);
   make(thread);

@@ -49,6 +49,29 @@ std::string text(std::string_view bytes, unsigned width, bool is_ascii = false) 
 
 }  // namespace
 
+TEST_CASE("scripts: what a process keeps ends when code is freed, if somebody would tell") {
+  bpf::interpreter interpreter{};
+  CHECK(bpf::script_life(&interpreter, 3) == 0);
+  interpreter.probes = bpf::script_checks;
+  const uint64_t life = bpf::script_life(&interpreter, 3);
+  CHECK((life >> 63U) == 1);  // no number of a stack
+  CHECK(bpf::script_life(&interpreter, 4) != life);
+  for (const uint32_t probes : {1U, 2U}) {
+    interpreter = {};
+    interpreter.probes = probes;
+    for (uint32_t met = 0; met < probes; ++met) {
+      CHECK(bpf::script_life(&interpreter, 3) == 0);
+      interpreter.met[met] = 1;
+    }
+    CHECK(bpf::script_life(&interpreter, 3) == life);
+    ++interpreter.frees;
+    CHECK(bpf::script_life(&interpreter, 3) != life);
+  }
+  interpreter.probes = 2;
+  interpreter.met[0] = 0;
+  CHECK(bpf::script_life(&interpreter, 3) == 0);
+}
+
 TEST_CASE("a word means what was read of its address last, in its space") {
   Scripts scripts;
   const uint64_t word = bpf::script_word(bpf::language_python, 0x1000, 5);

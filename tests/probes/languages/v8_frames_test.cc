@@ -143,21 +143,22 @@ struct V8Seen {
 };
 
 V8Seen frame_of(V8Heap& heap, const V8Function& made, v8_last_script& last, script_memos& memos,
-                uint64_t context = v8_base + 1, uint64_t bytecode = 0, uint64_t offset = 0) {
+                uint64_t context = v8_base + 1, uint64_t bytecode = 0, uint64_t offset = 0,
+                uint64_t pc = 0x7000, uint32_t thread = 5) {
   uint64_t memory[v8_memory_words] = {};
   memory[v8_memory_frame] = made.function;
   memory[v8_memory_frame + 1] = context;
   memory[v8_memory_offset] = offset;
   memory[v8_memory_offset + 1] = bytecode;
   V8Seen seen;
-  seen.found = read_v8_frame(&heap.layout, 0x7000, 5, memory, &last, &memos, &seen.info, &seen.key,
+  seen.found = read_v8_frame(&heap.layout, pc, thread, memory, &last, &memos, &seen.info, &seen.key,
                              &seen.site);
   return seen;
 }
 
 V8Seen frame_of(V8Heap& heap, const V8Function& made, v8_last_script& last,
                 uint64_t context = v8_base + 1, uint64_t bytecode = 0, uint64_t offset = 0) {
-  script_memos memos{.stack = 1, .memo = {}};
+  script_memos memos{.stack = 1, .life = 0, .memo = {}};
   return frame_of(heap, made, last, memos, context, bytecode, offset);
 }
 
@@ -212,7 +213,7 @@ TEST_CASE("v8: a function that is met again in a stack is read once, and anew in
   const uint64_t bytecode = heap.of_type(bytecode_type, 64);
   heap.put(made.info, v8_info_data, bytecode);
   v8_last_script last{};
-  script_memos memos{.stack = 1, .memo = {}};
+  script_memos memos{.stack = 1, .life = 0, .memo = {}};
   const V8Seen seen = frame_of(heap, made, last, memos);
   heap.put(made.info, v8_info_number, uint32_t{8});
   heap.put(other.info, v8_info_script, uint64_t{0});  // a part of V8
@@ -231,6 +232,28 @@ TEST_CASE("v8: a function that is met again in a stack is read once, and anew in
   CHECK(frame_of(heap, made, last, memos).found == v8_unreadable_frame);
   heap.put(made.function, 24, made.info);
   CHECK(frame_of(heap, made, last, memos).found == v8_function_frame);
+}
+
+TEST_CASE("v8: a function and its code stay what they are until the collector begins") {
+  V8Heap heap;
+  const V8Function made = v8_function(heap, heap.text("f"), 0, heap.text("\n"), 0);
+  v8_last_script last{};
+  script_memos memos{.stack = 1, .life = 1ULL << 63 | 4, .memo = {}};
+  const auto number = [&](uint64_t pc, uint32_t thread = 5) {
+    ++memos.stack;
+    return frame_of(heap, made, last, memos, v8_base + 1, 0, 0, pc, thread).key;
+  };
+  const uint64_t first = number(0x7000);
+  CHECK(first == v8_key(5, 81, 7));
+  heap.put(made.info, v8_info_number, uint32_t{8});  // as if another function lay there
+  CHECK(number(0x7000) == first);
+  // A place elsewhere may be in other code, and a thread has functions of its own.
+  CHECK(number(0x7100) == v8_key(5, 81, 8));
+  CHECK(number(0x7000, 6) != first);
+  CHECK(number(0x7000) == v8_key(5, 81, 8));
+  heap.put(made.info, v8_info_number, uint32_t{9});
+  ++memos.life;
+  CHECK(number(0x7000) == v8_key(5, 81, 9));
 }
 
 TEST_CASE("v8: a frame of the interpreter says where its function is") {

@@ -77,20 +77,35 @@ SCRIPT_FUNCTION u64 read_ruby_flags(struct script_chain* chain, u64 frame, u64 a
 }
 
 // Reads what the object of a function's code points to, which unlike it stays where it is. Returns
-// 0 if that cannot be right. `pc`: the instruction, which is a part of what is pointed to, and so
-// of nothing else until that is freed. Objects can move.
-SCRIPT_FUNCTION u64 read_ruby_body(struct script_chain* chain, u64 code, u64 pc) {
+// 0 if that cannot be right.
+SCRIPT_FUNCTION u64 read_ruby_body(struct script_chain* chain, u64 code) {
   if (!chain) return 0;
   u64* words = (u64*)(chain->memory + script_window_bytes);
-  u64 of = script_memo_key(pc, memo_instruction);
+  u64 of = script_memo_key(code, memo_code);
   struct script_memo* memo = script_memo_at(&chain->memos, of);
   if (is_script_memo(&chain->memos, memo, of)) return memo->value[0];
   if (!is_script_pointer(code) || SCRIPT_READ(words, sizeof(*words), code + ruby_code_body) ||
       !is_script_pointer(words[0]))
     return 0;
-  keep_script_memo(&chain->memos, memo, of);
+  begin_script_memo(&chain->memos, memo, of);
   memo->value[0] = words[0];
   return words[0];
+}
+
+// The same by the instruction `pc`, which is a part of what is pointed to, and so of nothing else
+// until that is freed, whereas the object can move.
+static inline u64 ruby_body_of(struct script_chain* chain, u64 code, u64 pc) {
+  u64 of = script_memo_key(pc, memo_instruction);
+  struct script_memo* memo = script_memo_at(&chain->memos, of);
+  if (is_script_memo(&chain->memos, memo, of)) return memo->value[0];
+  u64 body = read_ruby_body(chain, code);
+  asm volatile("" : "+r"(pc));  // or the compiler keeps the memo on the stack until here
+  of = script_memo_key(pc, memo_instruction);
+  memo = script_memo_at(&chain->memos, of);
+  if (!body) return 0;
+  keep_script_memo(&chain->memos, memo, of);
+  memo->value[0] = body;
+  return body;
 }
 
 static inline int drop_ruby(struct script_chain* chain) {
@@ -129,7 +144,7 @@ static inline int take_ruby_frames(struct script_chain* chain, const struct ruby
     // the outermost one, which runs nothing.
     if (flags & ruby_flag_native || !pc || !code || (flags & ruby_kind_mask) == ruby_kind_outermost)
       continue;
-    u64 body = read_ruby_body(chain, code, pc);
+    u64 body = ruby_body_of(chain, code, pc);
     if (!body) return drop_ruby(chain);
     run_ends = flags & ruby_flag_loop;
     held = 1;

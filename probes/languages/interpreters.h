@@ -28,7 +28,7 @@ struct InterpreterFile {
   std::string problem;      // why its functions cannot be read; "" = they can
   bpf::interpreter told{};  // addresses in it are those of the file
   uint64_t delta = 0;       // of its code: address = offset in the file + this
-  // Of the functions that free or move code: offsets in the file, with numbers as cookies
+  // Functions that free or move code: offsets in the file, with numbers as cookies
   // (interpreter::met).
   std::vector<UprobeSite> frees;
 };

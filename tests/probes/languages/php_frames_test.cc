@@ -297,7 +297,7 @@ TEST_CASE("PHP: functions with a name stay what they are until another request b
   CHECK(thread.read() == words);
   CHECK(thread.reads < first);
   // As if there were others at their places.
-  const uint64_t other = thread.text("other"), instructions = thread.next - 32 - 4 * 32;
+  const uint64_t other = thread.text("other"), instructions = thread.next - 160;
   for (const uint64_t function : {thread.main, thread.walk, thread.map, thread.closure})
     thread.word(function + bpf::php_function_name, other);
   for (uint64_t i = 0; i < 4; ++i)

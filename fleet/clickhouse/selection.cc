@@ -93,9 +93,29 @@ std::string StoreSelection::windows_where() const {
   return where;
 }
 
-std::string StoreSelection::samples_where() const {
-  return "service = " + asked("service") + " AND day BETWEEN " + asked("from_day") + " AND " +
-         asked("to_day") + " AND slot BETWEEN " + asked("from_slot") + " AND " + asked("to_time");
+// The store leaves out what lies elsewhere in its order: by service, type, slot and series.
+std::string StoreSelection::samples_in_range() const {
+  std::string where = "service = " + asked("service") + " AND day BETWEEN " + asked("from_day") +
+                      " AND " + asked("to_day") + " AND slot BETWEEN " + asked("from_slot") +
+                      " AND " + asked("to_time");
+  if (!question_.labels.empty())
+    where += " AND series IN (SELECT DISTINCT series FROM windows WHERE " + windows_where() + ")";
+  return where;
+}
+
+std::string StoreSelection::samples_where_all() const {
+  return samples_in_range() + " AND load IN (" + all_loads() + ")";
+}
+
+std::string StoreSelection::samples_where(const std::string& loads, int64_t most) const {
+  std::string where = samples_in_range();
+  const int64_t slots = (facts_.ended_ns - facts_.began_ns) / (slot_seconds * ns_a_second);
+  const std::string length = std::to_string(slot_seconds);
+  if (slots > most)
+    where += " AND slot IN (SELECT DISTINCT toDateTime(intDiv(toUInt32(ended), " + length + ") * " +
+             length + ", 'UTC') FROM windows WHERE " + windows_where() + " AND load IN (" + loads +
+             "))";
+  return where + " AND load IN (" + loads + ")";
 }
 
 // A window that was sent twice has two rows; its samples of one of them count.

@@ -39,14 +39,17 @@ class StoreSelection {
 
   // The tables that go with all queries that use the texts below.
   const std::vector<BoundTable>& bound() const { return bound_; }
-  // Conditions on rows of `windows` and of `samples`. The second needs one on `load`, too.
+  // Conditions on rows of `windows`, and on rows of `samples` of all these windows, or of at most
+  // `most` of each series, whose loads are the result of the query `loads`.
   std::string windows_where() const;
-  std::string samples_where() const;
-  // Loads of samples: of all windows, and of the last window of each series.
-  std::string all_loads() const;
+  std::string samples_where_all() const;
+  std::string samples_where(const std::string& loads, int64_t most) const;
+  // Loads of samples of the last window of each series.
   std::string last_loads() const;
 
  private:
+  std::string all_loads() const;
+  std::string samples_in_range() const;
   void bind();
   void read_facts();
   void read_types();

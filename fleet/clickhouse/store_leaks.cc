@@ -50,8 +50,8 @@ std::string lines(const StoreSelection& selection) {
          "sumIf(value, NOT is_space AND at = first_at) AS first_blocks, sumIf(value, NOT is_space "
          "AND at = last_at) AS blocks FROM (SELECT load, stack, value, "
          "type = 'inuse_space' AS is_space FROM samples WHERE " +
-         selection.samples_where() + " AND type IN ('inuse_space', 'inuse_objects') AND load IN (" +
-         loads + ")) ALL INNER JOIN (" + picked(selection) +
+         selection.samples_where(loads, most_points) +
+         " AND type IN ('inuse_space', 'inuse_objects')) ALL INNER JOIN (" + picked(selection) +
          ") USING load GROUP BY of_series, stack";
 }
 

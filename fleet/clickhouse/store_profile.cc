@@ -51,8 +51,9 @@ class StoreSums {
     bound.push_back({"types", "type String", names.bytes()});
     const std::string reply = store_.ask(
         "SELECT type, stack, sum(value), sum(toFloat64(value)), count() FROM samples WHERE " +
-            selection_.samples_where() + " AND type IN (SELECT type FROM types) AND load IN (" +
-            (states ? selection_.last_loads() : selection_.all_loads()) + ") GROUP BY type, stack",
+            (states ? selection_.samples_where(selection_.last_loads(), 1)
+                    : selection_.samples_where_all()) +
+            " AND type IN (SELECT type FROM types) GROUP BY type, stack",
         bound);
     for (RowReader rows(reply); !rows.at_end();) {
       const auto column = columns.find(rows.text());

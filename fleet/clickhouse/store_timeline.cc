@@ -72,8 +72,8 @@ class StoreTimeline {
   std::string sums(const std::string& condition) const {
     return "SELECT stretch, stack, sum(value) AS bytes FROM (SELECT load, stack, value FROM "
            "samples WHERE " +
-           selection_.samples_where() + " AND type = (SELECT type FROM asked)" + condition +
-           " AND load IN (SELECT load FROM (" + picked() + "))) ALL INNER JOIN (" + picked() +
+           selection_.samples_where("SELECT load FROM (" + picked() + ")", last_stretch() + 1) +
+           " AND type = (SELECT type FROM asked)" + condition + ") ALL INNER JOIN (" + picked() +
            ") USING load GROUP BY stretch, stack";
   }
 
@@ -161,11 +161,11 @@ class StoreTimeline {
   }
 
   size_t count_stacks() {
-    const std::string reply =
-        store_.ask("SELECT uniqExact(stack) FROM samples WHERE " + selection_.samples_where() +
-                       " AND type = (SELECT type FROM asked) AND load IN (SELECT load FROM (" +
-                       picked() + "))",
-                   bound_);
+    const std::string reply = store_.ask(
+        "SELECT uniqExact(stack) FROM samples WHERE " +
+            selection_.samples_where("SELECT load FROM (" + picked() + ")", last_stretch() + 1) +
+            " AND type = (SELECT type FROM asked)",
+        bound_);
     RowReader rows(reply);
     return rows.at_end() ? 0 : rows.number<uint64_t>();
   }

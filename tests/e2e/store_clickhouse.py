@@ -215,6 +215,35 @@ equal("bytes that are not UTF-8", figures(store.address("shop", service="broken"
                                           "&version=%ff%00%fe%27"), {"f;malloc": 3})
 equal("the tables are there", store.sql("SELECT count() > 0 FROM samples", "shop"), "1\n")
 
+# ---- what is asked for is found by the order of the rows, and not by looking through all ----
+store.sql("CREATE DATABASE many")
+for statement in run("store", "init", "--print", "many").stdout.split(";\n"):
+    if statement.strip().startswith("CREATE TABLE IF NOT EXISTS samples"):
+        store.sql(statement.replace("index_granularity = 8192", "index_granularity = 32"), "many")
+run("store", "init", store.address("many"))
+send(store.address("many"), [window("many", f"h{host}", BEGAN + 60 * minute, stacks=[
+    ([[f"f{i}"], MALLOC], {"inuse_space": host + 1, "alloc_space": minute + 1}) for i in range(40)])
+    for host in range(20) for minute in range(40)])
+store.sql("OPTIMIZE TABLE samples FINAL", "many")
+parts = int(store.sql("SELECT sum(marks) FROM system.parts WHERE active AND database = 'many' AND table = 'samples'"))
+check(parts >= 1000, f"parts of the table: {parts}")
+
+
+def looked_at(**asked):
+    """The sum of what is asked for, and how many parts of tables the store looks through."""
+    looked = "SELECT sum(value) FROM system.events WHERE event = 'SelectedMarks'"
+    before = int(store.sql(looked))
+    found = figures(store.address("many", service="many", **asked))
+    return sum(found.values()), int(store.sql(looked)) - before
+
+
+for name, asked, wanted in (("a host", {"host": "h7", "type": "alloc_space"}, 40 * sum(range(1, 41))),
+                            ("in use", {"type": "inuse_space"}, 40 * sum(range(1, 21))),
+                            ("a host, in use", {"host": "h7", "type": "inuse_space"}, 40 * 8)):
+    got, parts_looked_at = looked_at(**asked)
+    equal(name, got, wanted)
+    check(parts_looked_at < parts / 5, f"{name}: looked at {parts_looked_at} parts of {parts}")
+
 # ---- a user with a password ----
 with open(path("password"), "w", encoding="utf-8") as file:
     file.write(PASSWORD + "\n")

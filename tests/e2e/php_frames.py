@@ -284,6 +284,15 @@ function made_by_string($rest) {
   $name($rest);
 }
 
+// Objects for functions with a name, each at the place of another one that has gone.
+function renewed_one($rest) { step($rest); }
+
+function renewed_two($rest) { step($rest); }
+function renewing($rest) {
+  for ($i = mt_rand(1, 5); $i > 0; --$i) $made = mt_rand(0, 1) ? renewed_one(...) : renewed_two(...);
+  $made($rest);
+}
+
 function fibers($rest) {
   if ($GLOBALS['dying']) return step($rest);  // there PHP refuses to
   $fiber = new Fiber(function () use ($rest) {
@@ -389,6 +398,7 @@ const KINDS = [
   'counting', 'encoding', 'bound', 'binding', 'dying', 'dying_local', 'enums', 'anonymous', 'including', 'requiring',
   'evaluated', 'made_by_string', 'fibers', 'raising', 'through', 'dying_by_exception', 'warning', 'noticing', 'loading',
   'spread', 'named', 'größe_名前', 'matching', 'buffering', 'long', 'Thing::still',
+  'renewing', 'renewing',
 ];
 
 echo "ready\n";

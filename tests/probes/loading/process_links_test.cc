@@ -2,6 +2,11 @@
 #include "probes/loading/process_links.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "core/error.h"
 
 using namespace memflame;
 
@@ -62,4 +67,12 @@ TEST_CASE("a pid that is used again is another process") {
   CHECK(late.never == 2);
   CHECK(late.ns == 15);
   CHECK(late.longest_ns == 10);
+}
+
+TEST_CASE("a process that is named after a file gets that file's probes at once") {
+  ProcessLinks links;
+  FilePuts file;  // of no file, so that the attempt is seen
+  file.puts.push_back({.program = -1, .kind = UprobeKind::entry, .sites = {{.offset = 1}}});
+  links.add(std::move(file));
+  CHECK_THROWS_AS(links.add(::getpid()), Error);
 }

@@ -72,6 +72,14 @@ class ElfImage {
 inline bool is_code(const Elf64_Phdr& segment) {
   return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
 }
+// The distance of the last segment with code: address = offset in the file + this. 0 if there is
+// none.
+inline uint64_t code_delta(const ElfImage& elf) {
+  uint64_t delta = 0;
+  for (const Elf64_Phdr& segment : elf.segments())
+    if (is_code(segment)) delta = segment.p_vaddr - segment.p_offset;
+  return delta;
+}
 
 enum class ElfClass : uint8_t { none, x86_64, other };
 ElfClass elf_class(int fd);

@@ -190,8 +190,7 @@ std::optional<JavaProgram> java_in(int fd) {
   program.layout.table = file.pointer(tables.fields);
   const uint64_t version_at = take_fields(file, program.layout);
   take_sizes(file, file.pointer(tables.types), program.layout);
-  for (const Elf64_Phdr& segment : elf->segments())
-    if (is_code(segment)) program.delta = segment.p_vaddr - segment.p_offset;
+  program.delta = code_delta(*elf);
   const int number = version_at == 0 ? 0 : file.value<int>(version_at);
   program.version = number == 0 ? "of an unknown version" : std::to_string(number);
   program.problem = which_java;

@@ -101,8 +101,7 @@ std::string find_loop(const ImageBytes& image, const ElfImage& elf, const PhpRan
   constexpr uint64_t most = 1 << 20;
   const ImageRange code = code_at(image, elf, loop.begin, std::min(loop.end - loop.begin, most));
   if (code.bytes.size() != loop.end - loop.begin) return "the interpreter's loop cannot be found";
-  for (const Elf64_Phdr& segment : elf.segments())
-    if (is_code(segment)) program.delta = segment.p_vaddr - segment.p_offset;
+  program.delta = code_delta(elf);
   const PhpRange cold = cold_part(image, elf, code.bytes, loop);
   bpf::php_layout& layout = program.layout;
   layout.loop_begin = loop.begin;

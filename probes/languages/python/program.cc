@@ -91,8 +91,7 @@ std::optional<PythonProgram> python_in(int fd) {
   program.key = symbols.runtime + version->key;
   if (version->minor >= 13)
     program.problem = problem_of(image, *elf, symbols.runtime, program.layout);
-  for (const Elf64_Phdr& segment : elf->segments())
-    if (is_code(segment)) program.delta = segment.p_vaddr - segment.p_offset;
+  program.delta = code_delta(*elf);
   constexpr uint64_t type_dealloc = 48;  // PyTypeObject::tp_dealloc
   const uint64_t free_code =
       symbols.code_type == 0 ? 0 : pointer_at(image, *elf, symbols.code_type + type_dealloc);

@@ -65,9 +65,7 @@ constexpr std::string_view moves_end =
 constexpr std::string_view heap_ends = "_ZN2v88internal4Heap8TearDownE";
 
 void find_collector(const ImageBytes& image, const ElfImage& elf, V8Program& program) {
-  uint64_t delta = 0;
-  for (const Elf64_Phdr& segment : elf.segments())
-    if (is_code(segment)) delta = segment.p_vaddr - segment.p_offset;
+  const uint64_t delta = code_delta(elf);
   for_each_symbol(image, elf, [&](const SymbolSection& table, const Elf64_Sym& symbol) {
     if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_value == 0) return;
     const std::string_view name = table.name(symbol);

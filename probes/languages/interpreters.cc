@@ -178,12 +178,15 @@ void Interpreters::publish(const Spaces& spaces, SpaceId space, std::span<const 
 
 bool Interpreters::watch_freed(ModuleId id, const Module& module, const InterpreterFile& known,
                                pid_t pid) {
+  // Others are only read more often without the probes.
+  if (known.told.language == bpf::language_python || known.told.language == bpf::language_ruby)
+    names_depend_ = true;
   try {
     if (watched_.insert(pid).second) freed_.add(pid);
     if (watched_files_.insert(id).second) freed_.add(puts_of(module, known));
     return !freed_.is_started();
   } catch (const Error& error) {
-    notes_.insert(std::string(may_be_wrong) + error.what());
+    if (names_depend_) notes_.insert(std::string(may_be_wrong) + error.what());
     return false;
   }
 }
@@ -212,7 +215,7 @@ void Interpreters::forget(uint32_t slot) {
 
 std::vector<std::string> Interpreters::notes() {
   const LateProcesses late = freed_.so_far();
-  if (late.failed != 0) notes_.insert(std::string(may_be_wrong) + late.failure);
+  if (late.failed != 0 && names_depend_) notes_.insert(std::string(may_be_wrong) + late.failure);
   return {notes_.begin(), notes_.end()};
 }
 

@@ -69,7 +69,8 @@ class Interpreters {
   std::set<std::string> notes_;
   std::set<ModuleId> watched_files_;
   std::set<pid_t> watched_;
-  ProcessLinks freed_;  // where code is freed
+  ProcessLinks freed_;         // where code is freed or moved
+  bool names_depend_ = false;  // on these probes, in some process
 };
 
 }  // namespace memflame

@@ -86,8 +86,10 @@ enum { php_stays_shift = 32 };
 
 static inline void begin_php_memo(struct script_chain* chain, struct script_memo* memo, u64 of,
                                   u64 stays) {
-  begin_script_memo(&chain->memos, memo, of);
-  if (stays) keep_script_memo(&chain->memos, memo, of);
+  if (stays)
+    keep_script_memo(&chain->memos, memo, of);
+  else
+    begin_script_memo(&chain->memos, memo, of);
 }
 
 // Finds out what function `chain->function` is, and a word for it without a line: puts them into

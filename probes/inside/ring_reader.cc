@@ -287,7 +287,7 @@ uint64_t RingReader::place_of(const Ring& ring, uint64_t word) {
       scripts_ != nullptr) {
     places_.clear();
     scripts_->place(SpaceId{ring.space}, word, places_);
-    return places_.front().addr;
+    return places_.empty() ? StackTree::no_frame : places_.front().addr;
   }
   return word & (exact_bit | pointer_mask);
 }

@@ -86,6 +86,7 @@ RawStack StackTree::raw(uint32_t number) const {
   if (stack.leaf != 0) raw.pcs.push_back({stack.leaf, false});
   for (uint32_t at = stack.node; at != 0; at = nodes_[at].parent) {
     const uint64_t word = nodes_[at].word;
+    if (word == no_frame) continue;
     const bool is_function = is_script({word, false});
     raw.pcs.push_back({word & ~exact_bit, !is_function && (word & exact_bit) == 0});
   }

@@ -49,6 +49,8 @@ class FrameChain {
 
 class StackTree {
  public:
+  static constexpr uint64_t no_frame = 0;
+
   StackTree();
 
   // The hash of a space's stack without frames.
@@ -76,7 +78,7 @@ class StackTree {
     uint8_t stop = 0;
   };
   // Adds a stack that is not known; `frames` are the ring's words, outermost first, but script_pc()
-  // for functions of interpreters.
+  // for functions of interpreters, or no_frame for what no stack shows.
   uint32_t add(uint64_t key, std::span<const uint64_t> frames, Stack stack);
 
   uint32_t size() const { return static_cast<uint32_t>(stacks_.size()); }  // numbers are below that

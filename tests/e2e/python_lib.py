@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A Python program that writes down its own stacks, and the interpreters that can run it."""
+import glob
+import os
 import shutil
 import subprocess
 
@@ -213,17 +215,23 @@ sys.stdin.readline()
 '''
 
 
+KNOWN = range(11, 16)
+NONE = "SKIPPED: no Python 3.11 to 3.15"
+
+
 def pythons():
-    """The interpreters here that memflame knows, by version."""
+    """The interpreters here that memflame knows, by version, also those of pyenv. MEMFLAME_PYTHON: programs elsewhere,
+    with a colon between them."""
     found = {}
-    for name in ("/usr/bin/python3", "python3.11", "python3.12", "python3.13"):
+    elsewhere = os.environ.get("MEMFLAME_PYTHON", "").split(":") + glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
+    for name in ("/usr/bin/python3", *(f"python3.{minor}" for minor in KNOWN), *elsewhere):
         if not shutil.which(name):
             continue
         told = subprocess.run([name, "-c", "import sys; print(sys.executable, *sys.version_info[:2])"],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
         if told.returncode == 0:
             program, major, minor = told.stdout.split()
-            if (3, 11) <= (int(major), int(minor)) <= (3, 13):
+            if major == "3" and int(minor) in KNOWN:
                 found.setdefault(minor, program)
     return found
 

@@ -323,6 +323,26 @@ TEST_CASE("random words neither end memflame nor stop it") {
   CHECK(bench.stacks.size() >= 300);
 }
 
+TEST_CASE(
+    "code of Python's own that begins an __init__ is left out, and the frames around it stay") {
+  Bench bench;
+  Scripts scripts;
+  bench.reader.name_functions(scripts);
+  RingWriter ring(bench.exchange, 3, 0);
+  const auto python = [](uint64_t code) { return bpf::script_word(bpf::language_python, code, 0); };
+  ring.code(0x1000, 1, "f", "a.py");
+  ring.code(0x2000, 2, "__init__", "__init__");
+  ring.alloc(0x10, 3, 8, {4, python(0x1000), python(0x2000), python(0x1000)});
+  ring.alloc(0x20, 4, 8, {4, python(0x1000), python(0x2000), python(0x1000), 5});
+  ring.alloc(0x30, 5, 8, {4, python(0x2000)});
+  CHECK(bench.reader.read_rest() == 5);
+  const uint64_t f = bench.stacks.raw(1).pcs.at(1).addr;
+  CHECK(scripts.all().at(script_index({f, false})).function == "f");
+  CHECK(addresses(bench.stacks.raw(1)) == Frames{0xf000, f, f, 4});
+  CHECK(addresses(bench.stacks.raw(2)) == Frames{0xf000, 5, f, f, 4});
+  CHECK(addresses(bench.stacks.raw(3)) == Frames{0xf000, 4});
+}
+
 TEST_CASE("a function of Python has the name that was told last for its code") {
   Bench bench;
   Scripts scripts;

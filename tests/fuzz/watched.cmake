@@ -57,6 +57,7 @@ watched_fuzz(python_frames memflame_probes SEEDS -max_len=16384)
 watched_fuzz(php_frames memflame_probes SEEDS -max_len=16384)
 watched_fuzz(ruby_frames memflame_probes SEEDS -max_len=16384)
 watched_fuzz(v8_calls memflame_probes SEEDS -max_len=16384)
+watched_fuzz(v8_frames memflame_probes SEEDS -max_len=16384)
 watched_fuzz(store_rows memflame_fleet SEEDS -max_len=16384)
 
 add_custom_command(

@@ -75,7 +75,7 @@ std::vector<OptionRow> AllocOptions::rows(ProbeOptions& common) {
        "second, then lose allocations (default: wait, and lose nothing)",
        option::Number{&common.max_wait_ms, 1, 1'000'000}},
       {"python-heap", "",
-       "with --inside: also count the small blocks of Python's own allocator (3.11 to 3.13), which "
+       "with --inside: also count the small blocks of Python's own allocator (3.11 to 3.15), which "
        "never reach malloc, under the Python functions that allocate them",
        option::Switch{&common.python_heap}},
       {"sample", "BYTES",

@@ -11,7 +11,7 @@
 // specific_1stblock).
 enum { first_specific_data = 0x310, most_specific_keys = 32 };
 enum { state_unreadable = 1 };  // no address of a state is odd
-ALWAYS_INLINE u64 python_state(struct interpreter* interpreter) {
+ALWAYS_INLINE u64 python_state_by_key(struct interpreter* interpreter) {
   u32 key = interpreter->key;
   if (!key) {
     u32 words[2] = {};  // whether it is set, and the key
@@ -29,22 +29,39 @@ ALWAYS_INLINE u64 python_state(struct interpreter* interpreter) {
   return state;
 }
 
-// The state that Ruby keeps for the current thread or fiber, in a thread-local variable of its
-// library: glibc has a vector of all libraries' blocks in the thread's own block (tcbhead_t), 16
-// bytes for each.
+// Where a library has its thread-local variables for the current thread: glibc has a vector of all
+// libraries' blocks in the thread's own block (tcbhead_t), 16 bytes for each. 0: not used here yet.
 enum { thread_vector = 8, thread_guard = 0x30 };
+static __attribute__((noinline)) u64 thread_variables(struct script_chain* chain, u64 key_at) {
+  u64* words = (u64*)(chain->memory + script_window_bytes);
+  u64 base = bpf_get_current_task_btf()->thread.fsbase;
+  if (bpf_probe_read_user(words, 16, (void*)key_at)) return state_unreadable;
+  u64 number = words[0], offset = words[1];
+  if (bpf_probe_read_user(words, 8, (void*)(base + thread_vector)) ||
+      bpf_probe_read_user(words, 8, (void*)(words[0] + 16 * number)))
+    return state_unreadable;
+  return words[0] == ~0ULL || !words[0] ? 0 : words[0] + offset;
+}
+
+ALWAYS_INLINE u64 python_state(struct script_chain* chain, struct interpreter* interpreter) {
+  u32 by = interpreter->python.state_by;
+  if (by == python_by_key) return python_state_by_key(interpreter);
+  u64 at = bpf_get_current_task_btf()->thread.fsbase, state = 0;
+  if (by == python_by_block) at = thread_variables(chain, interpreter->key_at);
+  if (at <= state_unreadable) return at;
+  at += (u64)(s64)interpreter->python.state_offset;
+  return bpf_probe_read_user(&state, sizeof(state), (void*)at) ? state_unreadable : state;
+}
+
+// Ruby has the state of the current thread or fiber in such a variable.
 static __attribute__((noinline)) int begin_ruby_thread(struct script_chain* chain,
                                                        struct interpreter* interpreter) {
   u64* words = (u64*)(chain->memory + script_window_bytes);
   u64 base = bpf_get_current_task_btf()->thread.fsbase;
+  u64 at = thread_variables(chain, interpreter->key_at);
+  if (!at) return end_script(chain, script_none);
   chain->end = script_unreadable;
-  if (bpf_probe_read_user(words, 16, (void*)interpreter->key_at)) return 0;
-  u64 number = words[0], offset = words[1];
-  if (bpf_probe_read_user(words, 8, (void*)(base + thread_vector)) ||
-      bpf_probe_read_user(words, 8, (void*)(words[0] + 16 * number)))
-    return 0;
-  if (words[0] == ~0ULL || !words[0]) return end_script(chain, script_none);  // not used here yet
-  if (bpf_probe_read_user(words, 8, (void*)(words[0] + offset)) ||
+  if (at == state_unreadable || bpf_probe_read_user(words, 8, (void*)at) ||
       bpf_probe_read_user(words + 1, 8, (void*)(base + thread_guard)))
     return 0;
   return begin_ruby(chain, &interpreter->ruby, interpreter->base, words[0], words[1]);
@@ -98,7 +115,7 @@ __attribute__((noinline)) int read_scripts(u32 number, u32 code) {
   if (interpreter->language != language_python) return 0;
   chain->anchor = 0;
   chain->record = 0;
-  if (!begin_python(chain, &interpreter->python, python_state(interpreter))) return 0;
+  if (!begin_python(chain, &interpreter->python, python_state(chain, interpreter))) return 0;
   bpf_loop(max_script_items + 1, take_script, &reading, 0);
   return 0;
 }

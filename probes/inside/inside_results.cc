@@ -204,7 +204,7 @@ void InsideSession::add_python_notes(std::vector<std::string>& notes) const {
       "may be missing since, or seem live though they were freed; hooks below that stay in, and "
       "only call on");
   say(python_unfit,
-      "processes with another Python than 3.11 to 3.13 with a global lock, whose blocks are not "
+      "processes with another Python than 3.11 to 3.15 with a global lock, whose blocks are not "
       "counted");
   say(python_not_found, "processes in which the tables of Python's allocator were not found");
 }

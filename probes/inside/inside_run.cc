@@ -150,7 +150,7 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
   if (command != nullptr && !session.met_anybody() && ends.all()) say_silence(*command);
   if (options.python_heap && !session.has_python())
     throw Error(
-        "--python-heap: no process that was watched had Python 3.11 to 3.13 with symbols of its "
+        "--python-heap: no process that was watched had Python 3.11 to 3.15 with symbols of its "
         "allocator's functions; leave it out to count what malloc gives",
         ExitCode::failure);
   run.recording = session.finish();

@@ -171,7 +171,8 @@ struct interpreter {
   u8 met[4];     // by a probe's cookie: whether it is known to be there
   u64 base;      // what its file's addresses count from in the process
   u64 key_at;    // Python: address of the pthread_key_t, behind a word that says whether it is set
-                 // Ruby: of the number of the library's thread-local block, and the offset in it
+                 // Ruby, Python 3.15 in a library: of the number of the library's block of
+                 // thread-local variables, and an offset in it
                  // PHP: of the executor's globals
   struct python_layout python;
   struct v8_layout v8;
@@ -196,7 +197,7 @@ static inline u64 script_life(const struct interpreter* interpreter, u32 space) 
 enum {
   max_script_items = 1024,
   script_window_bytes = 1024,                       // of memory, read at once
-  script_frame_bytes = 72,                          // of one function's frame: what is looked at
+  script_frame_bytes = 80,                          // of one function's frame: no frame has fewer
   script_memory_bytes = script_window_bytes + 256,  // offsets in a frame are below 128
   script_text_words = 32,
   php_most_waiting = 32,  // generators that wait for one another

@@ -8,7 +8,7 @@ import time
 
 from attached import Waiting, attach, cycle
 from lib import LONG, MEMFLAME, check, equal, path, spawn
-from python_lib import by_python, pythons
+from python_lib import NONE, by_python, pythons
 
 WORK = r'''
 import gc, hashlib, json, os, sys, threading
@@ -74,7 +74,7 @@ with open(path("work.py"), "w", encoding="utf-8") as file:
     file.write(WORK)
 versions = pythons()
 if not versions:
-    print("SKIPPED: no Python 3.11, 3.12 or 3.13")
+    print(NONE)
     sys.exit(77)
 for minor, program in versions.items():
     target = Waiting(program, "-W", "ignore", path("work.py"))

@@ -7,7 +7,7 @@ import sys
 
 from attached import Waiting, attach
 from lib import Memflame, Target, check, equal, losses, path, run
-from python_lib import by_python, pythons
+from python_lib import NONE, by_python, pythons
 
 KEEP = r'''
 import os, sys
@@ -60,7 +60,7 @@ def kept_by(program, count, *options, **more):
 # same, however much it keeps: a few blocks, some of them from before.
 versions = pythons()
 if not versions:
-    print("SKIPPED: no Python 3.11, 3.12 or 3.13")
+    print(NONE)
     sys.exit(77)
 for minor, program in versions.items():
     def beside(count, *options, **more):
@@ -82,7 +82,9 @@ for minor, program in versions.items():
     for layer in ("PYTHONMALLOC=malloc", "PYTHONMALLOC=debug", "PYTHONTRACEMALLOC=3"):
         name, value = layer.split("=")
         _, below, other, _ = beside("10000", env={**os.environ, name: value})
-        equal(f"3.{minor}, {layer}: blocks", by_python(other, "live-count", "keep"), by_python(profile, "live-count", "keep"))
+        # Since 3.14, Python has kept one of them for later if its own allocator is below.
+        other, own = (by_python(each, "live-count", "keep") for each in (other, profile))
+        check(abs(other - own) <= (int(minor) >= 14), f"3.{minor}, {layer}: {other} blocks, not {own}")
         print(f"3.{minor}, {layer}: {below:,} blocks seen")
 
 # A program from its start on: what it begins with, and children.

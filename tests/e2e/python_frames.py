@@ -9,7 +9,7 @@ import sys
 
 from frames_lib import SIZE, as_said, same_native_frames, stacks_of, watched
 from lib import check, equal, losses, path
-from python_lib import PROGRAM, is_script, pythons
+from python_lib import NONE, PROGRAM, is_script, pythons
 
 COUNT = int(os.environ.get("MEMFLAME_PYTHON_STACKS", "20000"))
 
@@ -27,7 +27,7 @@ with open(path("frames.py"), "w", encoding="utf-8") as file:
     file.write(PROGRAM % f"libc.free(libc.malloc({SIZE}))")
 versions = pythons()
 if not versions:
-    print("SKIPPED: no Python 3.11, 3.12 or 3.13")
+    print(NONE)
     sys.exit(77)
 for minor, program in versions.items():
     truth, memflame = run(program, minor)

@@ -118,10 +118,10 @@ bool has_known_layout(const FoundSymbol& runtime) {
   for (const PythonVersion& version : python_versions) {
     if (version.minor != python.minor) continue;
     python.layout = version.layout;
-    if (version.minor < 13) return true;
+    if (!has_table(version)) return true;
     if (runtime.size < sizeof(DebugOffsets)) return false;
     const auto& table = *reinterpret_cast<const DebugOffsets*>(runtime.address);
-    return table[debug_free_threaded] == 0 && has_offsets(table, version.layout);
+    return table[debug_free_threaded] == 0 && has_offsets(table, version);
   }
   return false;
 }

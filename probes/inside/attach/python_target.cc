@@ -18,19 +18,19 @@ std::string why_no_python_heap(const AttachTarget& target) {
   const auto minor = static_cast<unsigned>(number >> 16 & 0xff);
   for (const PythonVersion& known : python_versions) {
     if (known.minor != minor) continue;
-    if (minor < 13) return "";
+    if (!has_table(known)) return "";
     struct {
       DebugOffsets words;
     } table{};
     const FoundSymbol runtime = object->find(memory, "_PyRuntime");
     if (!memory.read(runtime.address, table)) return "its Python cannot be read";
     if (table.words[debug_free_threaded] != 0) return "its Python is a build without a global lock";
-    if (!has_offsets(table.words, known.layout))
+    if (!has_offsets(table.words, known))
       return "its Python is laid out in another way than known builds of 3." +
              std::to_string(minor);
     return "";
   }
-  return "its Python is 3." + std::to_string(minor) + ", not 3.11, 3.12 or 3.13";
+  return "its Python is 3." + std::to_string(minor) + ", not " + python_versions_read;
 }
 
 }  // namespace memflame::inside

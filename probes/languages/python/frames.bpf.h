@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Reads which Python functions a thread runs, from CPython 3.11 to 3.13. Plain C that only reads:
+// Reads which Python functions a thread runs, from CPython 3.11 to 3.15. Plain C that only reads:
 // BPF programs read live memory with it, tests copied and hostile one.
 //
 // Since 3.11 one C function, the interpreter's loop, runs many Python functions: a call from Python
 // to Python needs no C frame. What tells which loop runs which functions is on the C stack itself:
-// each loop has a record there (3.11: _PyCFrame; 3.12 on: a frame whose owner is the C stack). So
+// each loop has a record there (3.11: _PyCFrame; 3.12 on: a frame whose owner says so). So
 // the native frame of a loop is the one that holds the address of its record, whatever the loop's
 // code is called and wherever it lies. A record without a frame is the base of a greenlet, where
 // the Python stack ends. Source: CPython's Include/internal/pycore_frame.h and Python/ceval.c.
@@ -98,7 +98,8 @@ static inline int take_python_frames(struct script_chain* chain,
       break;
     }
     const u8* memory = chain->memory + at;
-    u64 code = *(const u64*)(memory + (layout->frame_code & 127));
+    // Since 3.14 the lowest two bits of a reference say whether it is counted.
+    u64 code = *(const u64*)(memory + (layout->frame_code & 127)) & ~3ULL;
     u64 instruction = *(const u64*)(memory + (layout->frame_instruction & 127));
     u8 owner = memory[layout->frame_owner & 127];
     u64 own = frame;
@@ -134,6 +135,8 @@ static inline int take_python_frames(struct script_chain* chain,
   if (!run_ends) return 1;
   close_script_run(chain, chain->record);
   if (!layout->entry_owner) return read_python_record(chain, chain->below, layout);
+  // Since 3.15 a frame of the thread itself is below all loops.
+  if (!frame && count == chain->run + 1) chain->count = chain->run;
   return frame ? open_script_run(chain) : end_script(chain, script_whole);
 }
 

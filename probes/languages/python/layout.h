@@ -8,6 +8,13 @@
 namespace memflame::bpf {
 #endif
 
+// How the state of a thread is found.
+enum python_state_by {
+  python_by_key,     // by a key among what is the thread's own: interpreter.key_at has it
+  python_by_offset,  // 3.15 on, in a program: a variable of the thread, at an offset from fs
+  python_by_block,   // and in a library: in its block of such variables, whose number is at key_at
+};
+
 struct python_layout {
   u16 innermost;  // in a thread's state: the innermost function's frame, or the record that has it
   // 3.11, 3.12: a record (_PyCFrame) on the C stack for each loop of the interpreter.
@@ -21,8 +28,9 @@ struct python_layout {
   u16 code_first_line, code_file, code_name, code_lines, code_instructions;
   u16 bytes_size, bytes_text;  // PyBytesObject
   u16 text_length, text_state, text_ascii,
-      text_any;  // of str: PyASCIIObject, PyCompactUnicodeObject
-  u16 pad;
+      text_any;      // of str: PyASCIIObject, PyCompactUnicodeObject
+  u16 state_by;      // enum python_state_by
+  s32 state_offset;  // from fs, or in the block
 };
 
 #ifdef __cplusplus

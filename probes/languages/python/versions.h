@@ -9,7 +9,8 @@
 namespace memflame {
 
 // Offsets of the headers of 3.11.7, 3.12.1 and 3.13.0 (pycore_runtime.h, pycore_frame.h,
-// cpython/code.h, cpython/unicodeobject.h), which releases of one version share.
+// cpython/code.h, cpython/unicodeobject.h), and of the debug information of Debian's 3.14.10
+// and 3.15.2. Releases of one version share them.
 inline constexpr bpf::python_layout layout_3_11{.innermost = 56,
                                                 .has_record = 1,
                                                 .record_frame = 8,
@@ -31,7 +32,8 @@ inline constexpr bpf::python_layout layout_3_11{.innermost = 56,
                                                 .text_state = 32,
                                                 .text_ascii = 48,
                                                 .text_any = 72,
-                                                .pad = 0};
+                                                .state_by = bpf::python_by_key,
+                                                .state_offset = 0};
 
 constexpr bpf::python_layout layout_3_12() {
   bpf::python_layout layout = layout_3_11;
@@ -57,48 +59,101 @@ constexpr bpf::python_layout layout_3_13() {
   return layout;
 }
 
-// The layout of a version and where, in _PyRuntime, the key lies (autoTSSkey).
-struct PythonVersion {
-  unsigned minor = 0;  // 3.minor
-  uint64_t key = 0;
-  bpf::python_layout layout{};
-};
-inline constexpr PythonVersion python_versions[] = {
-    {.minor = 11, .key = 592, .layout = layout_3_11},
-    {.minor = 12, .key = 1544, .layout = layout_3_12()},
-    {.minor = 13, .key = 2160, .layout = layout_3_13()},
-};
+constexpr bpf::python_layout layout_3_14() {
+  bpf::python_layout layout = layout_3_13();
+  layout.frame_owner = 74;
+  layout.code_instructions = 208;
+  return layout;
+}
+
+constexpr bpf::python_layout layout_3_15() {
+  bpf::python_layout layout = layout_3_14();
+  layout.state_by = bpf::python_by_offset;  // or in a block: program.cc finds out
+  return layout;
+}
 
 // Since 3.13 the runtime begins with a table of offsets (struct _Py_DebugOffsets), numbers of eight
-// bytes. These are their places in it.
+// bytes.
 enum DebugOffset : unsigned {
-  debug_version = 1,
   debug_free_threaded = 2,
-  debug_innermost = 23,
-  debug_frame_previous = 29,
-  debug_frame_code = 30,
-  debug_frame_instruction = 31,
-  debug_frame_owner = 33,
-  debug_code_file = 35,
-  debug_code_name = 37,
-  debug_code_lines = 38,
-  debug_code_first_line = 39,
-  debug_code_instructions = 43,
-  debug_offsets = 73,
+  debug_offsets = 73,  // as many as are read
 };
 inline constexpr char debug_cookie[] = "xdebugpy";
 using DebugOffsets = uint64_t[debug_offsets];
 
-inline bool has_offsets(const DebugOffsets& table, const bpf::python_layout& layout) {
-  return table[debug_innermost] == layout.innermost &&
-         table[debug_frame_previous] == layout.frame_previous &&
-         table[debug_frame_code] == layout.frame_code &&
-         table[debug_frame_instruction] == layout.frame_instruction &&
-         table[debug_frame_owner] == layout.frame_owner &&
-         table[debug_code_file] == layout.code_file && table[debug_code_name] == layout.code_name &&
-         table[debug_code_lines] == layout.code_lines &&
-         table[debug_code_first_line] == layout.code_first_line &&
-         table[debug_code_instructions] == layout.code_instructions;
+// Which of them are compared with a layout.
+struct DebugPlaces {
+  unsigned innermost = 0;  // 0 = the version has no table
+  unsigned frame_previous = 0, frame_code = 0, frame_instruction = 0, frame_owner = 0;
+  unsigned code_file = 0, code_name = 0, code_lines = 0, code_first_line = 0;
+  unsigned code_instructions = 0;
+};
+
+// The layout of a version and where, in _PyRuntime, the key lies (autoTSSkey), if it has one.
+struct PythonVersion {
+  unsigned minor = 0;  // 3.minor
+  uint64_t key = 0;
+  bpf::python_layout layout{};
+  DebugPlaces places{};
+};
+inline constexpr PythonVersion python_versions[] = {
+    {.minor = 11, .key = 592, .layout = layout_3_11, .places = {}},
+    {.minor = 12, .key = 1544, .layout = layout_3_12(), .places = {}},
+    {.minor = 13,
+     .key = 2160,
+     .layout = layout_3_13(),
+     .places = {.innermost = 23,
+                .frame_previous = 29,
+                .frame_code = 30,
+                .frame_instruction = 31,
+                .frame_owner = 33,
+                .code_file = 35,
+                .code_name = 37,
+                .code_lines = 38,
+                .code_first_line = 39,
+                .code_instructions = 43}},
+    {.minor = 14,
+     .key = 2336,
+     .layout = layout_3_14(),
+     .places = {.innermost = 26,
+                .frame_previous = 32,
+                .frame_code = 33,
+                .frame_instruction = 34,
+                .frame_owner = 36,
+                .code_file = 40,
+                .code_name = 42,
+                .code_lines = 43,
+                .code_first_line = 44,
+                .code_instructions = 48}},
+    {.minor = 15,
+     .key = 0,
+     .layout = layout_3_15(),
+     .places = {.innermost = 26,
+                .frame_previous = 40,
+                .frame_code = 41,
+                .frame_instruction = 42,
+                .frame_owner = 44,
+                .code_file = 48,
+                .code_name = 50,
+                .code_lines = 51,
+                .code_first_line = 52,
+                .code_instructions = 56}},
+};
+inline constexpr char python_versions_read[] = "3.11 to 3.15";
+
+inline bool has_table(const PythonVersion& version) { return version.places.innermost != 0; }
+
+inline bool has_offsets(const DebugOffsets& table, const PythonVersion& version) {
+  const bpf::python_layout& layout = version.layout;
+  const DebugPlaces& at = version.places;
+  return table[at.innermost] == layout.innermost &&
+         table[at.frame_previous] == layout.frame_previous &&
+         table[at.frame_code] == layout.frame_code &&
+         table[at.frame_instruction] == layout.frame_instruction &&
+         table[at.frame_owner] == layout.frame_owner && table[at.code_file] == layout.code_file &&
+         table[at.code_name] == layout.code_name && table[at.code_lines] == layout.code_lines &&
+         table[at.code_first_line] == layout.code_first_line &&
+         table[at.code_instructions] == layout.code_instructions;
 }
 
 }  // namespace memflame

@@ -9,6 +9,7 @@
 
 #include "core/elf/image.h"
 #include "core/elf/symbols.h"
+#include "probes/languages/instruction_bytes.h"
 #include "probes/unwind/eh_frame.h"
 #include "probes/unwind/frame_sections.h"
 
@@ -112,20 +113,6 @@ RubyRange loop_in(const ImageBytes& image, const ElfImage& elf,
   return found;
 }
 
-uint32_t number_at(Bytes code, size_t at) {
-  uint32_t number = 0;
-  std::memcpy(&number, code.data() + at, sizeof(number));
-  return number;
-}
-
-uint8_t byte_at(Bytes code, size_t at) { return std::to_integer<uint8_t>(code[at]); }
-
-bool begins_with(Bytes code, size_t at, std::initializer_list<uint8_t> bytes) {
-  if (at > code.size() || code.size() - at < bytes.size()) return false;
-  size_t i = at;
-  return std::ranges::all_of(bytes, [&](uint8_t byte) { return byte_at(code, i++) == byte; });
-}
-
 // The one function that calls the loop and goes on: others jump to it. Also tells whether it
 // catches by glibc's setjmp; the compiler's own saves a place in the same function.
 bool find_caller(Bytes code, uint64_t address, const std::vector<RubyRange>& functions,
@@ -133,10 +120,7 @@ bool find_caller(Bytes code, uint64_t address, const std::vector<RubyRange>& fun
   RubyRange caller;
   for (size_t at = 0; at + 5 <= code.size(); ++at) {
     if (byte_at(code, at) != 0xe8) continue;
-    const uint64_t next = address + at + 5;
-    if (next + static_cast<uint64_t>(static_cast<int32_t>(number_at(code, at + 1))) !=
-        layout.core_begin)
-      continue;
+    if (relative_to(address + at + 5, number_at(code, at + 1)) != layout.core_begin) continue;
     const RubyRange function = function_at(functions, address + at);
     if (function.end == 0 || function.has(layout.core_begin)) continue;
     if (caller.end != 0 && caller != function) return false;
@@ -151,8 +135,7 @@ bool find_caller(Bytes code, uint64_t address, const std::vector<RubyRange>& fun
     if ((byte_at(own, at) & 0xfb) != 0x48 || byte_at(own, at + 1) != 0x8d ||
         (byte_at(own, at + 2) & 0xc7) != 0x05)
       continue;
-    const uint64_t next = caller.begin + at + 7;
-    if (caller.has(next + static_cast<uint64_t>(static_cast<int32_t>(number_at(own, at + 3)))))
+    if (caller.has(relative_to(caller.begin + at + 7, number_at(own, at + 3))))
       layout.tag_is_guarded = 0;
   }
   if (layout.tag_is_guarded != 0) {
@@ -190,7 +173,7 @@ uint64_t state_in(Bytes code, uint64_t address, uint8_t member) {
         !begins_with(code, at + 8, {0x66, 0x66, 0x48, 0xe8}))
       continue;
     if (!begins_with(code, at + 16, {0x48, 0x8b, 0x00, 0x48, 0x8b, 0x40, member})) return 0;
-    return address + at + 8 + static_cast<uint64_t>(static_cast<int32_t>(number_at(code, at + 4)));
+    return relative_to(address + at + 8, number_at(code, at + 4));
   }
   return 0;
 }

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "probes/bpf/shared.h"
@@ -86,6 +87,86 @@ TEST_CASE("Python 3.13: a loop begins with a frame on the C stack") {
   CHECK(thread.read() ==
         std::vector<uint64_t>{inner, python(h, 3), python(g, 1), outer, python(f, 9)});
   CHECK(thread.chain->end == bpf::script_whole);
+}
+
+TEST_CASE("Python 3.14: a reference to code has bits of its own") {
+  PythonThread thread(14);
+  thread.word(PythonThread::state + thread.layout.innermost, 0x10200);
+  thread.frame(0x10200, h, 3, 0x10100);
+  thread.word(0x10200 + thread.layout.frame_code, h | 1);
+  thread.frame(0x10100, g, 1, inner);
+  thread.frame(inner, 0x900, 0, 0x10000, 3);
+  thread.frame(0x10000, f, 9, outer);
+  thread.frame(outer, 0x901, 0, 0, 3);
+  CHECK(thread.read() ==
+        std::vector<uint64_t>{inner, python(h, 3), python(g, 1), outer, python(f, 9)});
+  CHECK(thread.chain->end == bpf::script_whole);
+}
+
+TEST_CASE("Python 3.15: the thread's own frame is below all loops") {
+  PythonThread thread(15);
+  constexpr uint64_t own = PythonThread::state + 0x300;
+  thread.word(PythonThread::state + thread.layout.innermost, own);
+  thread.frame(own, 0x901, 0, 0, 3);
+  CHECK(thread.read().empty());
+  CHECK(thread.chain->end == bpf::script_whole);
+  thread.word(PythonThread::state + thread.layout.innermost, 0x10100);
+  thread.frame(0x10100, f, 1, inner);
+  thread.frame(inner, 0x901, 0, own, 3);
+  CHECK(thread.read() == std::vector<uint64_t>{inner, python(f, 1)});
+  CHECK(thread.chain->end == bpf::script_whole);
+  // A loop that has no function yet has its place in the chain.
+  thread.frame(inner, 0x901, 0, 0x10200, 3);
+  thread.frame(0x10200, g, 2, outer);
+  thread.frame(outer, 0x901, 0, own, 3);
+  thread.word(PythonThread::state + thread.layout.innermost, inner);
+  CHECK(thread.read() == std::vector<uint64_t>{inner, outer, python(g, 2)});
+  CHECK(thread.chain->end == bpf::script_whole);
+}
+
+TEST_CASE("Python 3.15: where a thread's state is, is read in the function that returns it") {
+  const auto read = [](std::vector<uint8_t> code) {
+    return python_state_in(std::as_bytes(std::span(code)), 0x3cf120);
+  };
+  const std::vector<uint8_t> program{0xf3, 0x0f, 0x1e, 0xfa, 0x64, 0x48, 0x8b,
+                                     0x04, 0x25, 0xd8, 0xff, 0xff, 0xff, 0xc3};
+  const auto in_program = read(program);
+  REQUIRE(in_program);
+  CHECK(in_program->block == 0);
+  CHECK(in_program->offset == -40);
+  std::vector<uint8_t> library{0x55, 0x48, 0x89, 0xe5, 0x48, 0x8d, 0x3d, 0x61, 0xa6,
+                               0x4a, 0x00, 0xe8, 0x5c, 0x9d, 0xcf, 0xff, 0x5d, 0x48,
+                               0x8b, 0x80, 0x28, 0x00, 0x00, 0x00, 0xc3};
+  const auto in_library = read(library);
+  REQUIRE(in_library);
+  CHECK(in_library->block == 0x3cf12b + 0x4aa661);
+  CHECK(in_library->offset == 40);
+  library.resize(17);
+  library.insert(library.end(), {0x48, 0x8b, 0x00, 0xc3});
+  CHECK(read(library)->offset == 0);
+  library.resize(library.size() - 2);
+  CHECK(!read(library));
+  CHECK(!read({}));
+}
+
+TEST_CASE("each known version has its owner in what is read of a frame") {
+  for (const PythonVersion& version : python_versions) {
+    CAPTURE(version.minor);
+    CHECK(version.layout.frame_owner < bpf::script_frame_bytes);
+    PythonThread thread(version.minor);
+    // A generator's frame, by itself at the end of a page, and its caller's.
+    constexpr uint64_t last = 0x11000 - bpf::script_frame_bytes;
+    thread.word(PythonThread::state + thread.layout.innermost,
+                thread.layout.has_record != 0 ? inner : last);
+    thread.frame(last, g, 2, 0x20000, 1);
+    thread.frame(0x20000, f, 4, version.minor == 11 ? 0 : outer);
+    if (version.minor == 11) thread.byte(0x20000 + thread.layout.frame_is_entry, 1);
+    if (version.minor > 11) thread.frame(outer, 0x900, 0, 0, 3);
+    if (thread.layout.has_record != 0) thread.record(inner, last, PythonThread::state);
+    const uint64_t loop = version.minor == 11 ? inner : outer;
+    CHECK(thread.read() == std::vector<uint64_t>{loop, python(g, 2), python(f, 4)});
+    CHECK(thread.chain->end == bpf::script_whole);
+  }
 }
 
 TEST_CASE("frames beside each other are read together") {

@@ -78,8 +78,9 @@ __attribute__((noinline)) int learn(u32 number, u32 code_slot) {
   u32 space = scratch->stack.space;
   // Like copying, learning ends when `copies` is used up.
   if (slot->space != space || slot->copies <= 0) return 0;
-  // A guessed frame is mostly wrong, unless nothing is known of the process yet.
-  if (walk->at.guessed && walk->list) return 0;
+  // A guessed frame is mostly wrong, unless nothing is known of the process yet, or it is V8's:
+  // that makes code all the time, and each frame of it can be told by its frame pointer.
+  if (walk->at.guessed && walk->list && !scratch->walking.v8) return 0;
   struct learnt_set* set = learnt_of(space);
   if (!set) return 0;
   u64 address = row_address(&walk->at);

@@ -109,7 +109,8 @@ __attribute__((noinline)) int send_chain(u32 number, u64 key) {
   if (!scratch) return 0;
   struct script_chain* chain = &scratch->chain;
   u32 count = chain->count;
-  if (chain->end == script_none || count > max_script_items) return 1;
+  if (chain->end == script_none && !is_met_by_frame(chain->language)) return 1;
+  if (count > max_script_items) return 1;
   struct telling_chain telling = {
       .chain = chain, .slot = scratch->code, .space = scratch->stack.space};
   bpf_loop(max_script_items, tell_chained_script, &telling, 0);

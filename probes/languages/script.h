@@ -25,6 +25,12 @@ enum language {
   language_count
 };
 
+// Whether its functions are met frame by frame in the walk, and so are not known of a stack that is
+// walked in user space.
+static inline int is_met_by_frame(u32 language) {
+  return language == language_v8 || language == language_java;
+}
+
 // A word among the addresses of a stack: the language, the address of the object that holds the
 // function's code, and the place in that code. User addresses end at 2^47, so no address looks like
 // one. Bit 63 stays free for exact_address.

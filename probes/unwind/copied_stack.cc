@@ -72,9 +72,13 @@ class Placing {
       pcs_.push_back({*next(), false});
     pcs_.push_back(loop);
   }
-  // Marks a stack whose functions are not all here.
-  bool mark(uint32_t stop) {
+  // Marks a stack whose functions are not all here. `made_code`: it has frames of such code.
+  bool mark(uint32_t stop, bool made_code) {
     const script_end end = stack_.scripts_end;
+    if (is_met_by_frame(stack_.language) != 0) {
+      if (made_code) pcs_.push_back({script_word(stack_.language, 0, script_unreadable), false});
+      return made_code;
+    }
     if (stack_.language == language_php && end != script_none &&
         are_php_loops(end, stack_.runs, loops_, stop == stop_too_deep ? 1 : 0) == 0) {
       std::erase_if(pcs_, [](const Pc& pc) { return script_language(pc.addr) != language_none; });
@@ -113,6 +117,7 @@ WalkedStack walk(const CopiedStack& stack, uint32_t max_depth, const FindRow& fi
   reading.at.stop = stop_too_deep;
   bool entry = stack.at_entry;
   Placing placing(stack, result.pcs);
+  bool made_code = false;
   while (result.pcs.size() < max_depth) {
     FoundRow found;
     found.rule = {.pc = 0, .cfa = 1, .kind = row_rsp, .rbp = 0};
@@ -127,11 +132,12 @@ WalkedStack walk(const CopiedStack& stack, uint32_t max_depth, const FindRow& fi
     result.pcs.push_back({reading.at.ip, is_exact(&reading.at, found.rule) == 0});
     const uint64_t sp = reading.at.sp;
     if (unwind_step(&reading.at, found.rule) == 0) break;
+    made_code = made_code || reading.at.guessed != 0;
     placing.at(sp, reading.at.sp);
     reading.at.stop = stop_too_deep;
   }
   if (reading.at.stop == stop_unreadable && reading.ended) reading.at.stop = stop_copy_ended;
-  result.scripts_unread = placing.mark(reading.at.stop);
+  result.scripts_unread = placing.mark(reading.at.stop, made_code);
   result.stop = static_cast<StopReason>(reading.at.stop);
   return result;
 }

@@ -2,6 +2,7 @@
 """Shared by the cases that compare functions in stacks with what a program says of its own stacks."""
 import collections
 import json
+import signal
 import subprocess
 
 from lib import Memflame, PATIENCE, check, equal, losses, spawn
@@ -9,15 +10,19 @@ from lib import Memflame, PATIENCE, check, equal, losses, spawn
 SIZE = 777_777
 
 
-def watched(command, *options, go="go\n", leave="leave\n", largest=SIZE, **more):
-    """A program that says "ready", allocates blocks of SIZE bytes when told to go, says "done", and ends when told to."""
+def watched(command, *options, go="go\n", leave="leave\n", largest=SIZE, still=False, **more):
+    """A program that says "ready", allocates blocks of SIZE bytes when told to go, says "done", and ends when told to.
+    `still`: memflame is stopped meanwhile, and only BPF programs work."""
     process = spawn(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **more)
     equal("the program is ready", process.stdout.readline(), "ready\n")
     memflame = Memflame("alloc", "-p", process.pid, "--min-size", SIZE, "--max-size", largest, "--value", "total-count",
                         "--max-depth", 1023, "--max-stacks", 2000000, *options)
+    if still:
+        memflame.process.send_signal(signal.SIGSTOP)
     process.stdin.write(go)
     process.stdin.flush()
     equal("the program is done", process.stdout.readline(), "done\n")
+    memflame.process.send_signal(signal.SIGCONT)
     memflame.stop()
     process.communicate(leave, timeout=PATIENCE)
     equal("exit status of the program", process.returncode, 0)

@@ -111,6 +111,27 @@ TEST_CASE("functions of an interpreter are put before the loop that holds their 
   }
 }
 
+TEST_CASE(
+    "a stack with code that V8 or Java has made is marked: their functions are not in a copy") {
+  for (const bpf::language language : {bpf::language_v8, bpf::language_java}) {
+    Made made;
+    made.words = {0, word_at(4), 0x2000, 0, 0, 0x3000};
+    made.stack.ip = 0x1000;
+    made.stack.bp = bottom + 8;
+    made.stack.language = language;
+    made.rows = {{0x1000, make(row_fp)}, {0x1fff, make(row_fp)}, {0x2fff, make(row_end)}};
+    WalkedStack walked = made.walk();
+    CHECK(addresses(walked) ==
+          Addresses{0x1000, 0x2000, 0x3000, bpf::script_word(language, 0, bpf::script_unreadable)});
+    CHECK(walked.scripts_unread);
+    Made native = four_frames();
+    native.stack.language = language;
+    walked = native.walk();
+    CHECK(addresses(walked) == Addresses{0x1000, 0x2000, 0x3000, 0x4000});
+    CHECK_FALSE(walked.scripts_unread);
+  }
+}
+
 TEST_CASE("a function entry: the return address is on top, whatever the table says") {
   Made made;
   made.words = {0x2000};

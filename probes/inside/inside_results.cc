@@ -5,6 +5,7 @@
 #include "core/units.h"
 #include "probes/inside/inside_session.h"
 #include "probes/languages/interpreters.h"
+#include "probes/languages/python/versions.h"
 #include "probes/loading/kernel_features.h"
 #include "probes/run/losses.h"
 #include "probes/run/rows.h"
@@ -194,7 +195,7 @@ void InsideSession::add_notes(Recording& recording) const {
 
 void InsideSession::add_python_notes(std::vector<std::string>& notes) const {
   const auto& found = guests_.counts().python;
-  const auto say = [&](PythonState state, const char* what) {
+  const auto say = [&](PythonState state, const std::string& what) {
     if (found.at(state) != 0)
       notes.push_back(what + (": " + with_commas(static_cast<int64_t>(found.at(state)))));
   };
@@ -203,9 +204,8 @@ void InsideSession::add_python_notes(std::vector<std::string>& notes) const {
       "processes that changed Python's allocator meanwhile (tracemalloc, -X dev): blocks of Python "
       "may be missing since, or seem live though they were freed; hooks below that stay in, and "
       "only call on");
-  say(python_unfit,
-      "processes with another Python than 3.11 to 3.15 with a global lock, whose blocks are not "
-      "counted");
+  say(python_unfit, "processes with another Python than " + std::string(python_versions_read) +
+                        " with a global lock, whose blocks are not counted");
   say(python_not_found, "processes in which the tables of Python's allocator were not found");
 }
 

@@ -9,6 +9,7 @@
 #include "probes/inside/exchange.h"
 #include "probes/inside/inside_attach.h"
 #include "probes/inside/inside_session.h"
+#include "probes/languages/python/versions.h"
 #include "probes/pids/pid_namespace.h"
 #include "probes/processes/command.h"
 #include "probes/processes/processes.h"
@@ -149,10 +150,11 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
   observer.end(session, run.info.seconds);
   if (command != nullptr && !session.met_anybody() && ends.all()) say_silence(*command);
   if (options.python_heap && !session.has_python())
-    throw Error(
-        "--python-heap: no process that was watched had Python 3.11 to 3.15 with symbols of its "
-        "allocator's functions; leave it out to count what malloc gives",
-        ExitCode::failure);
+    throw Error("--python-heap: no process that was watched had Python " +
+                    std::string(python_versions_read) +
+                    " with symbols of its allocator's functions; leave it out to count what "
+                    "malloc gives",
+                ExitCode::failure);
   run.recording = session.finish();
   if (attachment)
     for (std::string& note : attachment->notes())

@@ -81,7 +81,7 @@ enum PythonWanted : uint32_t { python_blocks = 1, python_functions = 2 };
 enum PythonState : uint32_t {
   python_absent,
   python_hooked,
-  python_unfit,      // not 3.11 to 3.15, or without a global lock
+  python_unfit,      // another version than those that are known, or without a global lock
   python_not_found,  // its tables of functions are not where they should be
   python_changed,    // something else's functions are in its tables
   python_states,

@@ -55,7 +55,8 @@ std::string find_state(const ImageBytes& image, const ElfImage& elf, const Symbo
                        PythonProgram& program) {
   const uint64_t bytes = std::min<uint64_t>(symbols.state_function_bytes, 64);
   const ImageRange code = code_at(image, elf, symbols.state_function, bytes);
-  const std::optional<PythonState> state = python_state_in(code.bytes, symbols.state_function);
+  const std::optional<PythonThreadState> state =
+      python_state_in(code.bytes, symbols.state_function);
   if (!state) return "the state of a thread cannot be found in it";
   program.key = state->block;
   program.layout.state_by = state->block == 0 ? bpf::python_by_offset : bpf::python_by_block;
@@ -90,7 +91,7 @@ std::optional<PythonVersion> python_version(unsigned minor) {
   return std::nullopt;
 }
 
-std::optional<PythonState> python_state_in(Bytes code, uint64_t address) {
+std::optional<PythonThreadState> python_state_in(Bytes code, uint64_t address) {
   uint64_t block = 0;
   for (size_t at = 0; at < code.size(); ++at) {
     const auto is = [&](std::initializer_list<uint8_t> bytes, size_t operand) {
@@ -98,16 +99,18 @@ std::optional<PythonState> python_state_in(Bytes code, uint64_t address) {
     };
     // mov %fs:offset, %rax
     if (is({0x64, 0x48, 0x8b, 0x04, 0x25}, 4))
-      return PythonState{.offset = static_cast<int32_t>(number_at(code, at + 5))};
+      return PythonThreadState{.offset = static_cast<int32_t>(number_at(code, at + 5))};
     // lea block(%rip), %rdi; call __tls_get_addr
     if (is({0x48, 0x8d, 0x3d}, 4)) block = relative_to(address + at + 7, number_at(code, at + 3));
     if (block == 0) continue;
     // mov (%rax), %rax; the same with an offset of four bytes, or of one
-    if (is({0x48, 0x8b, 0x00}, 0)) return PythonState{.block = block};
+    if (is({0x48, 0x8b, 0x00}, 0)) return PythonThreadState{.block = block};
     if (is({0x48, 0x8b, 0x80}, 4))
-      return PythonState{.block = block, .offset = static_cast<int32_t>(number_at(code, at + 3))};
+      return PythonThreadState{.block = block,
+                               .offset = static_cast<int32_t>(number_at(code, at + 3))};
     if (is({0x48, 0x8b, 0x40}, 1))
-      return PythonState{.block = block, .offset = static_cast<int8_t>(byte_at(code, at + 3))};
+      return PythonThreadState{.block = block,
+                               .offset = static_cast<int8_t>(byte_at(code, at + 3))};
   }
   return std::nullopt;
 }

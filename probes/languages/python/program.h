@@ -28,11 +28,11 @@ std::optional<PythonProgram> python_in(int fd);
 
 // Since 3.15 a thread's state is in a thread-local variable, and PyGILState_GetThisThreadState(),
 // whose code at `address` this is, does nothing but return it. None if that cannot be seen.
-struct PythonState {
+struct PythonThreadState {
   uint64_t block = 0;  // address of the number of a library's block; 0 = it is a program
   int32_t offset = 0;  // in the block, or from what fs points to
 };
-std::optional<PythonState> python_state_in(Bytes code, uint64_t address);
+std::optional<PythonThreadState> python_state_in(Bytes code, uint64_t address);
 
 // None if it is not known.
 std::optional<PythonVersion> python_version(unsigned minor);

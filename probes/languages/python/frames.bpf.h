@@ -115,7 +115,6 @@ static inline int take_python_frames(struct script_chain* chain,
       run_ends = memory[layout->frame_is_entry & 127];
     }
     if (!owner) anchor = own;
-    asm volatile("" : "+r"(count));  // the same: each place is checked, not a pointer
     if (count >= max_script_items) {
       end = script_too_long;
       break;
@@ -125,7 +124,9 @@ static inline int take_python_frames(struct script_chain* chain,
       break;
     }
     u64 place = (instruction - (code + layout->code_instructions)) / 2;
-    chain->items[count & (max_script_items - 1)] = script_word(language_python, code, place);
+    u32 item = count;
+    asm volatile("" : "+r"(item));  // or the compiler leaves out the mask, which Linux 6.1 needs
+    chain->items[item & (max_script_items - 1)] = script_word(language_python, code, place);
     ++count;
   }
   chain->frame = frame;
@@ -135,9 +136,10 @@ static inline int take_python_frames(struct script_chain* chain,
   if (!run_ends) return 1;
   close_script_run(chain, chain->record);
   if (!layout->entry_owner) return read_python_record(chain, chain->below, layout);
+  if (chain->frame) return open_script_run(chain);
   // Since 3.15 a frame of the thread itself is below all loops.
-  if (!frame && count == chain->run + 1) chain->count = chain->run;
-  return frame ? open_script_run(chain) : end_script(chain, script_whole);
+  if (chain->count == chain->run + 1) chain->count = chain->run;
+  return end_script(chain, script_whole);
 }
 
 // Finds the innermost function of the thread with this state. Returns 0 if there is none.

@@ -15,7 +15,12 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): a program of
 namespace {
 
 bpf::ruby_layout layout_of(uint8_t choice, std::span<const uint8_t>& input) {
-  if ((choice & made_layout) != 0) return take_made<bpf::ruby_layout>(input);
+  if ((choice & made_layout) != 0) {
+    auto layout = take_made<bpf::ruby_layout>(input);
+    for (uint16_t* offset : {&layout.frame_bytes, &layout.tag_place, &layout.tag_previous})
+      *offset &= uint16_t{0xfff8};  // no layout has words elsewhere
+    return layout;
+  }
   bpf::ruby_layout layout = *ruby_layout((choice & 1U) != 0 ? 1 : 3);
   layout.loop_begin = 0x1000;
   layout.loop_end = 0x10000;

@@ -66,12 +66,6 @@ constexpr bpf::python_layout layout_3_14() {
   return layout;
 }
 
-constexpr bpf::python_layout layout_3_15() {
-  bpf::python_layout layout = layout_3_14();
-  layout.state_by = bpf::python_by_offset;  // or in a block: program.cc finds out
-  return layout;
-}
-
 // Since 3.13 the runtime begins with a table of offsets (struct _Py_DebugOffsets), numbers of eight
 // bytes.
 enum DebugOffset : unsigned {
@@ -81,12 +75,10 @@ enum DebugOffset : unsigned {
 inline constexpr char debug_cookie[] = "xdebugpy";
 using DebugOffsets = uint64_t[debug_offsets];
 
-// Which of them are compared with a layout.
+// Where in it those begin that are compared with a layout; they follow each other in one order.
 struct DebugPlaces {
   unsigned innermost = 0;  // 0 = the version has no table
-  unsigned frame_previous = 0, frame_code = 0, frame_instruction = 0, frame_owner = 0;
-  unsigned code_file = 0, code_name = 0, code_lines = 0, code_first_line = 0;
-  unsigned code_instructions = 0;
+  unsigned frame = 0, code = 0;
 };
 
 // The layout of a version and where, in _PyRuntime, the key lies (autoTSSkey), if it has one.
@@ -102,42 +94,15 @@ inline constexpr PythonVersion python_versions[] = {
     {.minor = 13,
      .key = 2160,
      .layout = layout_3_13(),
-     .places = {.innermost = 23,
-                .frame_previous = 29,
-                .frame_code = 30,
-                .frame_instruction = 31,
-                .frame_owner = 33,
-                .code_file = 35,
-                .code_name = 37,
-                .code_lines = 38,
-                .code_first_line = 39,
-                .code_instructions = 43}},
+     .places = {.innermost = 23, .frame = 29, .code = 35}},
     {.minor = 14,
      .key = 2336,
      .layout = layout_3_14(),
-     .places = {.innermost = 26,
-                .frame_previous = 32,
-                .frame_code = 33,
-                .frame_instruction = 34,
-                .frame_owner = 36,
-                .code_file = 40,
-                .code_name = 42,
-                .code_lines = 43,
-                .code_first_line = 44,
-                .code_instructions = 48}},
+     .places = {.innermost = 26, .frame = 32, .code = 40}},
     {.minor = 15,
-     .key = 0,
-     .layout = layout_3_15(),
-     .places = {.innermost = 26,
-                .frame_previous = 40,
-                .frame_code = 41,
-                .frame_instruction = 42,
-                .frame_owner = 44,
-                .code_file = 48,
-                .code_name = 50,
-                .code_lines = 51,
-                .code_first_line = 52,
-                .code_instructions = 56}},
+     .key = 0,  // program.cc finds out where a thread's state is
+     .layout = layout_3_14(),
+     .places = {.innermost = 26, .frame = 40, .code = 48}},
 };
 inline constexpr char python_versions_read[] = "3.11 to 3.15";
 
@@ -145,15 +110,13 @@ inline bool has_table(const PythonVersion& version) { return version.places.inne
 
 inline bool has_offsets(const DebugOffsets& table, const PythonVersion& version) {
   const bpf::python_layout& layout = version.layout;
-  const DebugPlaces& at = version.places;
-  return table[at.innermost] == layout.innermost &&
-         table[at.frame_previous] == layout.frame_previous &&
-         table[at.frame_code] == layout.frame_code &&
-         table[at.frame_instruction] == layout.frame_instruction &&
-         table[at.frame_owner] == layout.frame_owner && table[at.code_file] == layout.code_file &&
-         table[at.code_name] == layout.code_name && table[at.code_lines] == layout.code_lines &&
-         table[at.code_first_line] == layout.code_first_line &&
-         table[at.code_instructions] == layout.code_instructions;
+  const uint64_t* const frame = table + version.places.frame;
+  const uint64_t* const code = table + version.places.code;
+  return table[version.places.innermost] == layout.innermost && frame[0] == layout.frame_previous &&
+         frame[1] == layout.frame_code && frame[2] == layout.frame_instruction &&
+         frame[4] == layout.frame_owner && code[0] == layout.code_file &&
+         code[2] == layout.code_name && code[3] == layout.code_lines &&
+         code[4] == layout.code_first_line && code[8] == layout.code_instructions;
 }
 
 }  // namespace memflame

@@ -15,9 +15,8 @@ constexpr std::array stacks_words{OptionWord{"dwarf", "unwind tables; default"},
 // In the order of false and true.
 constexpr std::array languages_words{
     OptionWord{"off", "native code only"},
-    OptionWord{
-        "auto",
-        "also Python 3.11 to 3.15, Ruby 3.1, 3.3 and 3.4, PHP 8.2 and 8.4, Java, node; default"}};
+    OptionWord{"auto",
+               "also Python 3.11 to 3.15, Ruby 3.1 to 3.4, PHP 8.1 to 8.4, Java, node; default"}};
 
 }  // namespace
 

@@ -419,7 +419,7 @@ fgets(STDIN);
 COUNT = int(os.environ.get("MEMFLAME_PHP_STACKS", "5000"))
 
 
-KNOWN = ("8.2", "8.4")
+KNOWN = ("8.1", "8.2", "8.3", "8.4")
 
 
 def phps():

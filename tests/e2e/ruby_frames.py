@@ -249,7 +249,7 @@ $stdin.gets
 COUNT = int(os.environ.get("MEMFLAME_RUBY_STACKS", "10000"))
 
 
-KNOWN = ("3.1", "3.3", "3.4")
+KNOWN = ("3.1", "3.2", "3.3", "3.4")
 
 
 def rubies():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The memory of a PHP program: the globals of its executor are at the beginning. The first byte
 // says which version, or that the offsets are from the input.
+#include <array>
 #include <cstdlib>
 #include <vector>
 
@@ -14,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::span<const uint8_t> input(data, size);
   const auto choice = take_made<uint8_t>(input);
   bpf::php_layout layout{};
-  layout.offsets = (choice & 1U) != 0 ? bpf::php_8_2 : bpf::php_8_4;
+  static const std::array versions{bpf::php_8_1, bpf::php_8_2, bpf::php_8_3, bpf::php_8_4};
+  layout.offsets = versions[choice % versions.size()];
   if ((choice & made_layout) != 0) layout.offsets = take_made<bpf::php_offsets>(input);
   const MadeMemory memory{.bytes = input, .everywhere = (choice & made_everywhere) != 0};
   bpf::read_script = [&](void* to, size_t bytes, uint64_t address) {

@@ -21,10 +21,10 @@ bpf::ruby_layout layout_of(uint8_t choice, std::span<const uint8_t>& input) {
       *offset &= uint16_t{0xfff8};  // no layout has words elsewhere
     return layout;
   }
-  bpf::ruby_layout layout = *ruby_layout((choice & 1U) != 0 ? 1 : 3);
+  bpf::ruby_layout layout = *ruby_layout(1 + choice % 4);
   layout.loop_begin = 0x1000;
   layout.loop_end = 0x10000;
-  if ((choice & 2U) != 0) {
+  if ((choice & 8U) != 0) {
     layout.tag_is_guarded = 1;
     layout.tag_place = 0x48;
     layout.tag_previous = 0xd8;

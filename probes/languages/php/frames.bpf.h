@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Reads which PHP functions a thread runs, from PHP 8.2 and 8.4. Plain C that only reads: BPF
+// Reads which PHP functions a thread runs, from PHP 8.1 to 8.4. Plain C that only reads: BPF
 // programs read live memory with it, tests copied and hostile one.
 //
 // PHP keeps a frame for each function. One C function, the interpreter's loop, runs many of them;
@@ -108,9 +108,7 @@ SCRIPT_FUNCTION int read_php_function(struct script_chain* chain) {
   u64 name = words[php_function_name / 8], owner = words[php_function_class / 8];
   u64 stays = name && !(words[0] >> 32 & php_function_passing) ? 1 : 0;
   if (kind == php_kind_native) {
-    u64 handler = words[php_function_handler_8_2 / 8];
-    if (chain->php.function_handler == php_function_handler_8_4)
-      handler = words[php_function_handler_8_4 / 8];
+    u64 handler = words[chain->php.function_handler / 8 & (php_function_words - 1)];
     begin_php_memo(chain, memo, of, stays);
     memo->value[php_memo_kind] = name || handler ? php_native : php_fiber_end;
     return 1;

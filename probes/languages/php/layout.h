@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Where PHP 8.2 and 8.4 without thread safety keep what is read of them: offsets in bytes. Plain C.
+// Where PHP 8.1 to 8.4 without thread safety keep what is read of them: offsets in bytes. Plain C.
 #pragma once
 
 #include "../../bpf/types.h"
@@ -22,8 +22,6 @@ enum {
   // A function (zend_function). What follows the head is there in functions of PHP only.
   php_function_name = 8,
   php_function_class = 16,
-  php_function_handler_8_2 = 72,  // in native functions
-  php_function_handler_8_4 = 88,
   php_function_head_bytes = 96,
   php_function_place_bytes = 16,  // file, first and last line
   php_function_bytes = 184,       // up to these, in the version that has them last
@@ -52,11 +50,13 @@ enum {
 struct php_offsets {
   u32 globals_bytes;
   u32 globals_exception;  // opline_before_exception
-  u32 function_handler;
-  u32 function_file;  // the lines follow it
+  u32 function_handler;   // in native functions
+  u32 function_file;      // the lines follow it
 };
-static const struct php_offsets php_8_2 = {0x708, 0x370, php_function_handler_8_2, 0x98};
-static const struct php_offsets php_8_4 = {0x7c0, 0x3b8, php_function_handler_8_4, 0xa8};
+static const struct php_offsets php_8_1 = {0x6d8, 0x370, 56, 0x90};
+static const struct php_offsets php_8_2 = {0x708, 0x370, 72, 0x98};
+static const struct php_offsets php_8_3 = {0x700, 0x370, 72, 0x90};
+static const struct php_offsets php_8_4 = {0x7c0, 0x3b8, 88, 0xa8};
 
 struct php_layout {
   struct php_offsets offsets;

@@ -17,7 +17,7 @@
 namespace memflame {
 namespace {
 
-constexpr const char* only_known = "functions of PHP 8.2 and 8.4 are read";
+constexpr const char* only_known = "functions of PHP 8.1 to 8.4 are read";
 
 struct PhpRange {
   uint64_t begin = 0, end = 0;
@@ -43,22 +43,26 @@ std::string build_of(const ImageBytes& image, const ElfImage& elf) {
   return {};
 }
 
-// The version that a number of the interface for extensions belongs to.
-std::string version_of(std::string_view build) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> versions{{
+// A version, by its number of the interface for extensions.
+struct PhpVersion {
+  std::string_view number, name;
+  const bpf::php_offsets* offsets = nullptr;  // none: its functions are not read
+};
+
+PhpVersion version_of(std::string_view build) {
+  static constexpr std::array<PhpVersion, 8> versions{{
       {"20180731", "7.3"},
       {"20190902", "7.4"},
       {"20200930", "8.0"},
-      {"20210902", "8.1"},
-      {"20220829", "8.2"},
-      {"20230831", "8.3"},
-      {"20240924", "8.4"},
+      {"20210902", "8.1", &bpf::php_8_1},
+      {"20220829", "8.2", &bpf::php_8_2},
+      {"20230831", "8.3", &bpf::php_8_3},
+      {"20240924", "8.4", &bpf::php_8_4},
       {"20250925", "8.5"},
   }};
   const std::string_view number = build.substr(std::min<size_t>(3, build.size()), 8);
-  for (const auto& [known, version] : versions)
-    if (known == number) return std::string(version);
-  return "of another version";
+  const auto* found = std::ranges::find(versions, number, &PhpVersion::number);
+  return found != versions.end() ? *found : PhpVersion{number, "of another version"};
 }
 
 // The compiler may split rare code off the loop, which the loop jumps to: into the middle of what
@@ -132,19 +136,19 @@ std::optional<PhpProgram> php_in(int fd) {
   if (loop.begin == 0 || (globals.begin == 0 && !has_other_globals)) return std::nullopt;
   PhpProgram program;
   const std::string build = build_of(image, *elf);
-  program.version = version_of(build);
-  const bpf::php_offsets& offsets = program.version == "8.4" ? bpf::php_8_4 : bpf::php_8_2;
-  if (program.version != "8.2" && program.version != "8.4") {
+  const PhpVersion version = version_of(build);
+  program.version = version.name;
+  if (version.offsets == nullptr) {
     program.problem = only_known;
   } else if (build.find(",NTS") == std::string::npos || globals.begin == 0) {
     program.problem = "it is a build for threads (ZTS)";
   } else if (build.find("debug") != std::string::npos ||
-             globals.end - globals.begin != offsets.globals_bytes) {
+             globals.end - globals.begin != version.offsets->globals_bytes) {
     program.problem = "its globals are not like those of known builds";
   } else {
     program.globals = globals.begin;
     program.problem = find_loop(image, *elf, loop, program);
-    program.layout.offsets = offsets;
+    program.layout.offsets = *version.offsets;
     if (begin_request != 0) program.begin_request = begin_request - program.delta;
   }
   return program;

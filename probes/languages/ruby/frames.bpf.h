@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Reads which Ruby functions a thread or a fiber runs, from Ruby 3.1, 3.3 and 3.4. Plain C that
+// Reads which Ruby functions a thread or a fiber runs, from Ruby 3.1 to 3.4. Plain C that
 // only reads: BPF programs read live memory with it, tests copied and hostile one.
 //
 // Ruby keeps a control frame for each function. One C function, the interpreter's loop, runs many

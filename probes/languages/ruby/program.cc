@@ -31,12 +31,17 @@ constexpr bpf::ruby_layout layout_3_1{.loop_begin = 0,
                                       .first_line_is_object = 1,
                                       .pad = 0};
 
-constexpr bpf::ruby_layout layout_3_3() {
+constexpr bpf::ruby_layout layout_3_2() {
   bpf::ruby_layout layout = layout_3_1;
-  layout.frame_bytes = 56;
   layout.body_lines = 112;
   layout.text_has_length = 1;
   layout.first_line_is_object = 0;
+  return layout;
+}
+
+constexpr bpf::ruby_layout layout_3_3() {
+  bpf::ruby_layout layout = layout_3_2();
+  layout.frame_bytes = 56;
   return layout;
 }
 
@@ -47,9 +52,10 @@ struct RubyVersion {
   uint8_t error = 0;
   bpf::ruby_layout layout{};
 };
-// By Debian's 3.1 and 3.3, and by a build of 3.4.9.
+// By Debian's 3.1 and 3.3, and by builds of 3.2.0 and 3.4.9.
 constexpr std::array ruby_versions{
     RubyVersion{.minor = 1, .error = 0x70, .layout = layout_3_1},
+    RubyVersion{.minor = 2, .error = 0x78, .layout = layout_3_2()},
     RubyVersion{.minor = 3, .error = 0x78, .layout = layout_3_3()},
     RubyVersion{.minor = 4, .error = 0x70, .layout = layout_3_3()},
 };
@@ -226,7 +232,7 @@ std::optional<RubyProgram> ruby_in(int fd) {
           ? find_ruby_version(static_cast<unsigned>(program.version[2] - '0'))
           : nullptr;
   if (known == nullptr) {
-    program.problem = "functions of Ruby 3.1, 3.3 and 3.4 are read";
+    program.problem = "functions of Ruby 3.1 to 3.4 are read";
     return program;
   }
   program.layout = known->layout;

@@ -124,7 +124,9 @@ struct PhpProgramOf : PhpThread {
 
 TEST_CASE("PHP: each loop has the functions up to the one that it began with") {
   bpf::php_offsets version = bpf::php_8_2;
+  SUBCASE("8.1") { version = bpf::php_8_1; }
   SUBCASE("8.2") {}
+  SUBCASE("8.3") { version = bpf::php_8_3; }
   SUBCASE("8.4") { version = bpf::php_8_4; }
   PhpProgramOf thread(version);
   const std::vector<uint64_t> words = thread.read();
@@ -202,14 +204,18 @@ TEST_CASE("PHP: lines, also of a function that an exception leaves") {
 }
 
 TEST_CASE("PHP: a fiber ends where its stack ends") {
-  PhpProgramOf thread;
+  bpf::php_offsets version = bpf::php_8_2;
+  SUBCASE("8.1") { version = bpf::php_8_1; }
+  SUBCASE("8.2") {}
+  SUBCASE("8.4") { version = bpf::php_8_4; }
+  PhpProgramOf thread(version);
   const uint64_t bottom = thread.native(0);
   thread.call(bottom, 0);
   thread.call(thread.closure, 14, php_loop);
   CHECK(thread.read().size() == 2);
   CHECK(thread.chain->runs == 1);
   CHECK(thread.chain->end == bpf::script_whole);
-  thread.word(bottom + bpf::php_function_handler_8_2, 0x5000);  // a native function without a name
+  thread.word(bottom + version.function_handler, 0x5000);  // a native function without a name
   CHECK(thread.read().size() == 7);
   CHECK(thread.chain->runs == 3);
 }

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <linux/memfd.h>
+#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -110,6 +112,18 @@ void Exchange::listen() {
       ::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
       ::listen(listening_.get(), 1024) != 0)
     fail("no socket for the agents");
+  news_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  if (!expect_news(listening_.get())) fail("the socket for the agents cannot be waited for");
+}
+
+void Exchange::listen_at(UniqueFd socket) {
+  if (!expect_news(socket.get())) fail("another socket for agents cannot be waited for");
+  elsewhere_.push_back(std::move(socket));
+}
+
+bool Exchange::expect_news(int socket) {
+  epoll_event event{.events = EPOLLIN, .data = {}};
+  return ::epoll_ctl(news_.get(), EPOLL_CTL_ADD, socket, &event) == 0;
 }
 
 std::string Exchange::variable() const { return std::string(socket_variable) + "=" + name_; }
@@ -131,6 +145,7 @@ void Exchange::accept_all(int socket) {
     caller.guest.pid = peer.pid;
     caller.guest.process.reset(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
     caller.until_ns = monotonic_ns() + patience_ns;
+    expect_news(caller.guest.socket.get());  // if not, its Hello is found a little later
     callers_.push_back(std::move(caller));
   }
 }
@@ -140,18 +155,24 @@ bool Exchange::take_hello(Caller& caller, std::vector<Guest>& arrived) {
   Guest& guest = caller.guest;
   const ssize_t size =
       ::recv(guest.socket.get(), &guest.hello, sizeof(guest.hello), MSG_DONTWAIT | MSG_TRUNC);
-  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return monotonic_ns() >= caller.until_ns;
+  const bool is_silent = size < 0 && (errno == EAGAIN || errno == EINTR);
+  if (is_silent && monotonic_ns() < caller.until_ns) return false;
+  ::epoll_ctl(news_.get(), EPOLL_CTL_DEL, guest.socket.get(), nullptr);
   if (size == static_cast<ssize_t>(sizeof(guest.hello)) && guest.process &&
       guest.hello.version == protocol_version)
     arrived.push_back(std::move(guest));
-  else
+  else if (!is_silent)
     ++turned_away_;
   return true;
 }
 
 std::vector<Guest> Exchange::arrivals() {
-  accept_all(listening_.get());
-  for (const UniqueFd& socket : elsewhere_) accept_all(socket.get());
+  // To ask for a connection is dear even where there is none, and this is asked all the time.
+  pollfd news{.fd = news_.get(), .events = POLLIN, .revents = 0};
+  if (::poll(&news, 1, 0) > 0) {
+    accept_all(listening_.get());
+    for (const UniqueFd& socket : elsewhere_) accept_all(socket.get());
+  }
   std::vector<Guest> arrived;
   std::erase_if(callers_, [&](Caller& caller) { return take_hello(caller, arrived); });
   return arrived;

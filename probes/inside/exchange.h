@@ -47,9 +47,9 @@ class Exchange {
   const std::string& name() const { return name_; }  // of the socket
   // The number of this run (Control::reading), which is not 0.
   uint32_t run() const { return run_; }
-  int socket() const { return listening_.get(); }  // readable if something happened
-  // Agents in another network namespace come to this socket, too.
-  void listen_at(UniqueFd socket) { elsewhere_.push_back(std::move(socket)); }
+  int news() const { return news_.get(); }  // readable if an agent came, or spoke
+  // Agents in another network namespace come to this socket, too. Throws Error.
+  void listen_at(UniqueFd socket);
   // Lets in processes of this user, too, besides those of memflame's own and of root.
   void allow(uid_t user) { users_.insert(user); }
 
@@ -85,10 +85,12 @@ class Exchange {
     return reinterpret_cast<T*>(tables_memory_ + offset);
   }
   void listen();
+  bool expect_news(int socket);
   void accept_all(int socket);
   bool take_hello(Caller& caller, std::vector<Guest>& arrived);
 
   UniqueFd exchange_, tables_, listening_;
+  UniqueFd news_;  // an epoll of all sockets
   std::vector<UniqueFd> elsewhere_;
   std::byte* exchange_memory_ = nullptr;
   std::byte* tables_memory_ = nullptr;

@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "core/error.h"
@@ -71,7 +73,10 @@ Guests::Guests(const Parts& parts, std::vector<pid_t> first, bool follow_childre
     : parts_(parts),
       first_(std::move(first)),
       follow_children_(follow_children),
-      entries_(most_processes) {}
+      entries_(most_processes),
+      ends_(::epoll_create1(EPOLL_CLOEXEC)) {
+  if (!ends_) throw Error("inside: the ends of processes cannot be waited for (epoll)");
+}
 
 void Guests::poll() {
   for (const Guest& guest : parts_.exchange.arrivals()) let_in(guest);
@@ -81,10 +86,17 @@ void Guests::poll() {
 }
 
 void Guests::see_ends() {
-  std::vector<uint32_t> ended;
-  for (const auto& [pid, index] : by_pid_)
-    if (has_ended(entries_[index].process.get())) ended.push_back(index);
-  for (const uint32_t index : ended) end(index);
+  std::array<epoll_event, 64> ended{};
+  int count = 0;
+  do {
+    count = ::epoll_wait(ends_.get(), ended.data(), ended.size(), 0);
+    for (int i = 0; i < count; ++i) end(ended[static_cast<size_t>(i)].data.u32);
+  } while (count == static_cast<int>(ended.size()));
+}
+
+bool Guests::expect_end(int process, uint32_t index) {
+  epoll_event event{.events = EPOLLIN, .data = {.u32 = index}};
+  return ::epoll_ctl(ends_.get(), EPOLL_CTL_ADD, process, &event) == 0;
 }
 
 uint32_t Guests::free_entry() {
@@ -93,13 +105,15 @@ uint32_t Guests::free_entry() {
   return static_cast<uint32_t>(entry - entries_.begin());
 }
 
-// Takes an entry for a process and publishes its code; most_processes if none is free.
+// Takes an entry for a process and publishes its code; most_processes if there is no room.
 uint32_t Guests::begin(const Guest& guest, bool is_running) {
   const uint32_t index = free_entry();
-  if (index == most_processes) return index;
+  UniqueFd process(::fcntl(guest.process.get(), F_DUPFD_CLOEXEC, 0));
+  if (index == most_processes || !process || !expect_end(process.get(), index))
+    return most_processes;
   const SpaceId space = begin_space(guest, is_running);
   Entry& entry = entries_[index];
-  entry.process = UniqueFd(::fcntl(guest.process.get(), F_DUPFD_CLOEXEC, 0));
+  entry.process = std::move(process);
   entry.pid = guest.pid;
   entry.space = space;
   entry.answered = 0;
@@ -121,6 +135,8 @@ uint32_t Guests::expect(pid_t pid) {
   guest.hello.time = now_ticks();
   if (!guest.process) throw Error("there is no process " + std::to_string(pid));
   const uint32_t index = begin(guest, true);
+  if (index == most_processes)
+    throw Error("there is no room for process " + std::to_string(pid) + " beside the others");
   entries_[index].is_expected = true;
   return index;
 }
@@ -225,6 +241,7 @@ void Guests::end(uint32_t index) {
   parts_.processes.spaces().scripts().forget(entry.space);
   by_pid_.erase(entry.pid);
   left_.insert(entry.pid);
+  ::epoll_ctl(ends_.get(), EPOLL_CTL_DEL, entry.process.get(), nullptr);
   entry = {};
 }
 

@@ -36,7 +36,7 @@ class Guests {
 
   // Makes ready for a process that exists, in which an agent is about to speak: its space begins
   // now, and its code is published. Returns its index in the exchange. Call refresh() if it maps
-  // code.
+  // code. Throws Error if it has gone, or there is no room.
   uint32_t expect(pid_t pid);
   void refresh(uint32_t index);
   // Those that live, with their indexes.
@@ -81,12 +81,14 @@ class Guests {
   uint32_t begin(const Guest& guest, bool is_running);
   SpaceId begin_space(const Guest& guest, bool is_running);
   void answer(uint32_t index);
+  bool expect_end(int process, uint32_t index);
   void end(uint32_t index);
 
   Parts parts_;
   std::vector<pid_t> first_;
   bool follow_children_;
   std::vector<Entry> entries_;        // by index in the exchange
+  UniqueFd ends_;                     // an epoll of their processes
   std::map<pid_t, uint32_t> by_pid_;  // those that live
   std::set<pid_t> left_;              // those that have ended
   Counts ended_;

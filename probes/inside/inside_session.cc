@@ -19,9 +19,9 @@ namespace {
 constexpr uint64_t poll_ns = 10'000'000, sampled_poll_ns = 50'000'000;
 // Between rounds. A busy thread fills its ring in 0.1 ms, and then waits for the next round.
 constexpr uint64_t busy_wait_ns = 100'000, most_wait_ns = 1'000'000;
-// If blocks are sampled, a ring is rarely full, but memflame may watch for weeks. Threads that meet
-// unknown code wait for memflame, and where one has, others soon do.
-constexpr uint64_t most_sampled_wait_ns = 8'000'000, asked_lately_ns = 1'000'000'000;
+// If blocks are sampled, memflame may watch for weeks, so it rests for long: who needs it rings.
+// Where a thread has met unknown code, others soon do.
+constexpr uint64_t most_rest_ns = sampled_poll_ns, asked_lately_ns = 1'000'000'000;
 constexpr size_t few_sampled_records = 64;  // of the several hundred that a ring has room for
 // A round with as many records as this is followed by the next one at once.
 constexpr size_t many_records = 128;
@@ -66,6 +66,7 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
   if (options_.python_heap)
     control.python = python_blocks | (options_.languages ? python_functions : 0U);
   publish(control.heartbeat, now_ticks());
+  if (sample_bytes_ != 0) bell_.emplace(control);
   if (options_.target.is_selection()) selection_.emplace();
   if (options_.own && options_.own->most_overhead() > 0)
     governor_.emplace(options_.own->most_overhead(), options_.target.follow_children);
@@ -151,23 +152,31 @@ void InsideSession::breathe() {
   if (counts_ && now_ticks() - round_ticks_ > ticks_.per_ms() / 2) round();
 }
 
-// Until a guest comes, the only process ends, or the time is over. Returns whether it has just
-// ended: its children may go on.
+// Until a guest comes, an agent needs memflame, the only process ends, or the time is over. Returns
+// whether it has just ended: its children may go on.
 bool InsideSession::wait(uint64_t ns) {
-  std::array<pollfd, 2> entries{pollfd{.fd = exchange_.socket(), .events = POLLIN, .revents = 0},
-                                pollfd{.fd = end_.get(), .events = POLLIN, .revents = 0}};
+  std::array<pollfd, 3> entries{
+      pollfd{.fd = exchange_.news(), .events = POLLIN, .revents = 0},
+      pollfd{.fd = end_.get(), .events = POLLIN, .revents = 0},
+      pollfd{.fd = bell_ ? bell_->rung() : -1, .events = POLLIN, .revents = 0}};
   const timespec time{.tv_sec = 0, .tv_nsec = static_cast<long>(ns)};
+  if (bell_) bell_->begin_rest();
   ::ppoll(entries.data(), entries.size(), &time, nullptr);
+  if (bell_) bell_->end_rest();
+  if (entries[2].revents != 0) bell_->answer();
   if (entries[1].revents == 0) return false;
   end_.reset();
   return true;
 }
 
 uint64_t InsideSession::next_wait(size_t records) {
-  const bool is_idle = is_sampled() ? records < few_sampled_records : records == 0;
-  const bool may_rest = is_sampled() && monotonic_ns() - guests_.asked_ns() > asked_lately_ns;
-  const uint64_t most = may_rest ? most_sampled_wait_ns : most_wait_ns;
-  idle_ns_ = is_idle ? std::clamp(idle_ns_ * 2, busy_wait_ns, most) : busy_wait_ns;
+  if (!is_sampled()) {
+    idle_ns_ = records == 0 ? std::clamp(idle_ns_ * 2, busy_wait_ns, most_wait_ns) : busy_wait_ns;
+    return idle_ns_;
+  }
+  const bool may_rest = monotonic_ns() - guests_.asked_ns() > asked_lately_ns;
+  idle_ns_ = std::clamp(records < few_sampled_records ? idle_ns_ * 2 : idle_ns_ / 2, busy_wait_ns,
+                        may_rest ? most_rest_ns : most_wait_ns);
   return idle_ns_;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/recording.h"
+#include "probes/inside/bell.h"
 #include "probes/inside/block_events.h"
 #include "probes/inside/code_tables.h"
 #include "probes/inside/exchange.h"
@@ -154,6 +155,7 @@ class InsideSession : public LiveRun, private RunFigures {
   CodeTables code_;
   Uncovered uncovered_;
   Guests guests_;
+  std::optional<Bell> bell_;            // if blocks are sampled
   std::optional<Selection> selection_;  // if processes were asked for by name or control group
   std::function<bool(pid_t)> enter_;
   StackLog log_;

@@ -29,7 +29,7 @@ namespace memflame::inside {
 
 inline constexpr char socket_variable[] = "MEMFLAME_INSIDE";
 
-inline constexpr uint32_t protocol_version = 5;
+inline constexpr uint32_t protocol_version = 6;
 inline constexpr uint32_t most_processes = 16384;
 inline constexpr uint32_t most_rings = 1024;  // a thread each, of all processes together
 inline constexpr uint32_t ring_bytes = 64 << 10;
@@ -109,7 +109,10 @@ struct alignas(64) Control {
   // memflame looks only at rings below this: an agent raises it (atomic maximum) before it sets a
   // ring owned. 0: nobody has, so all are looked at.
   uint32_t rings;
-  uint32_t python;                 // PythonWanted
+  uint32_t python;  // PythonWanted
+  // `rests` is 1 while memflame does. A thread that needs it sets that to 0, and rings: it adds to
+  // `bell`, a futex, and wakes who waits there.
+  uint32_t rests, bell;
   alignas(64) uint64_t heartbeat;  // TSC, when memflame read last
 };
 

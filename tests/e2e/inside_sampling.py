@@ -6,6 +6,7 @@ $MEMFLAME_SAMPLING_RUNS runs of each rate (default 8, 15 in scripts/test full)."
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import time
@@ -185,3 +186,20 @@ check(any(f"the blocks of {stuck} frees" in note for note in summary["notes"]), 
 equal("own blocks that seem live", profile.sum("live-count", "own_block"), 0)
 equal("own blocks that were not recorded", 1200 - profile.sum("total-count", "own_block"), stuck)
 equal("frees of unknown blocks", summary["losses"]["free_miss"]["events"], 0)
+
+# Where nothing is allocated, memflame hardly ever wakes: it may watch for weeks.
+process = spawn([MEMFLAME, "alloc", "--inside", "--sample", "512K", "-d", "6", "-o", OUTPUT, "--", "sleep", "8"],
+                stderr=subprocess.DEVNULL)
+
+
+def wakes():
+    with open(f"/proc/{process.pid}/status", encoding="utf-8") as stream:
+        return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", stream.read(), re.M)[1])
+
+
+time.sleep(2)
+before = wakes()
+time.sleep(3)
+woke = wakes() - before
+check(process.poll() is None and woke < 3 * 40, f"memflame woke {woke} times in 3 s")
+process.wait(PATIENCE)

@@ -162,6 +162,13 @@ bool write_stacked(Thread& thread, const Stacked& record, const Caller& caller, 
   return true;
 }
 
+void ring(Control& control) {
+  if (load(control.rests) == 0 || __atomic_exchange_n(&control.rests, 0U, __ATOMIC_RELAXED) == 0)
+    return;
+  add(control.bell, 1U);
+  wake(control.bell);
+}
+
 }  // namespace
 
 bool record_code(Thread& thread, uint64_t address, const bpf::script_code_record& code) {
@@ -225,12 +232,12 @@ void record_restore(Thread* thread, void* pointer) {
 }
 
 bool wait_a_little(uint32_t nap_us, Patience patience) {
-  const Control& control = *here->control;
+  Control& control = *here->control;
   const uint64_t now = ticks();
   const uint64_t per_ms = control.ticks_per_ms;
   if (now - load(control.heartbeat) > per_ms * control.patience_ms &&
       static_cast<int64_t>(now - load(control.heartbeat)) > 0) {
-    store(here->control->reading, 0U);  // memflame is gone, or stopped
+    store(control.reading, 0U);  // memflame is gone, or stopped
     return false;
   }
   if (now - load(here->wait_began) > per_ms * 1000) {
@@ -240,6 +247,7 @@ bool wait_a_little(uint32_t nap_us, Patience patience) {
   if (patience == Patience::within_limit &&
       load(here->waited) >= uint64_t{control.max_wait_ms} * 1000)
     return false;
+  ring(control);
   nap(nap_us);
   const uint64_t waited = (ticks() - now) * 1000 / (per_ms != 0 ? per_ms : 1);
   add(here->waited, waited);

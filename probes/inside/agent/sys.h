@@ -66,6 +66,12 @@ inline void nap(long microseconds) {
   syscall6(__NR_nanosleep, as_word(&time), 0);
 }
 
+// Wakes one thread, of any process, that waits for this word of shared memory.
+inline void wake(uint32_t& word) {
+  constexpr long futex_wake = 1;
+  syscall6(__NR_futex, as_word(&word), futex_wake, 1);
+}
+
 // Perhaps as early as the instructions in front of it begin.
 inline uint64_t ticks() { return __builtin_ia32_rdtsc(); }
 // Not before the loads in front of it have finished. Takes half the time of rdtscp.

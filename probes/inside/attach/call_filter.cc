@@ -4,6 +4,7 @@
 #include <asm/unistd.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -57,6 +58,7 @@ constexpr std::array needed_calls{
     NeededCall{"getpid", __NR_getpid},
     NeededCall{"gettid", __NR_gettid},
     NeededCall{"nanosleep", __NR_nanosleep, {page}},
+    NeededCall{"futex", __NR_futex, {page, FUTEX_WAKE, 1}},
     NeededCall{"rt_sigprocmask", __NR_rt_sigprocmask, {0, page, 0, 8}},
     NeededCall{"process_vm_readv", __NR_process_vm_readv, {1, page, 1, page, 1}},
 };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <unordered_map>
 
 #include "collapse/symbolize/places.h"
@@ -17,7 +18,8 @@ namespace memflame {
 class KeptNames {
  public:
   // symbolize(), with the names that are known already. The recordings must be of one run, whose
-  // modules keep their numbers. A name that was not found is looked for again.
+  // modules keep their numbers. A name that was not found is looked for again after 2 looks,
+  // then after 4, 8 and so on up to 64: a stripped program has thousands of such places.
   void symbolize(Recording& recording, const SymbolSources& sources);
 
   size_t size() const { return known_.size(); }
@@ -39,6 +41,8 @@ class KeptNames {
     SymbolList symbols;
     CodeMapping mapping;
     uint64_t address = 0;  // in the mapping; none if that has no file
+    uint64_t again = 0;    // the look in which the name is looked for again
+    uint32_t tries = 0;    // without finding it
   };
   struct Found {
     Key key;
@@ -48,6 +52,8 @@ class KeptNames {
   void keep(const Recording& recording, const Places& places);
 
   std::unordered_map<Key, Known, KeyHash> known_;
+  std::set<ModuleId> read_;  // files that have given a name
+  uint64_t looks_ = 0;
 };
 
 }  // namespace memflame

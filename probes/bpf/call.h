@@ -2,6 +2,7 @@
 // Sends one successful system call, with its stack, to user space.
 #pragma once
 
+#include "account.h"
 #include "capture.h"
 
 ALWAYS_INLINE int send_event(void* ctx, struct process* process, enum call call, u64 args[6],

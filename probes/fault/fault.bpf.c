@@ -26,6 +26,7 @@ struct probe_state {
   u32 filling;  // the call that runs now makes pages resident without faults (before 6.2)
 };
 
+#include "../bpf/account.h"
 #include "../bpf/capture.h"
 #include "../bpf/memory.h"
 

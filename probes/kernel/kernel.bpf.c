@@ -19,6 +19,7 @@ struct probe_state {
   u32 none;
 };
 
+#include "../bpf/account.h"
 #include "../bpf/capture.h"
 ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {}
 ALWAYS_INLINE void after_fork(u32 space, u32 parent_space) {}

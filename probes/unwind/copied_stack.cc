@@ -50,7 +50,8 @@ uint64_t true_return(const Reading* reading, uint64_t slot, uint64_t address) {
   return address;
 }
 
-// Puts the functions of interpreters between native frames, as take_frame() of bpf/capture.h does.
+// Puts the functions of interpreters between native frames, as take_frame() of bpf/user_stack.h
+// does.
 class Placing {
  public:
   Placing(const CopiedStack& stack, std::vector<Pc>& pcs) : stack_(stack), pcs_(pcs) {}

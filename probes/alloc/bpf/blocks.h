@@ -10,6 +10,7 @@
 // block an entry with 72 bytes of key and value, which the kernel makes when the block comes.
 #pragma once
 
+#include "../../bpf/account.h"
 #include "../../bpf/capture.h"
 #include "block_events.h"
 #include "sampling.h"

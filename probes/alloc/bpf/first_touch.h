@@ -9,6 +9,7 @@
 // an entry with 48 bytes of key and value.
 #pragma once
 
+#include "../../bpf/account.h"
 #include "../../bpf/capture.h"
 
 struct {

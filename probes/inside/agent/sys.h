@@ -66,10 +66,10 @@ inline void nap(long microseconds) {
   syscall6(__NR_nanosleep, as_word(&time), 0);
 }
 
-// Wakes one thread, of any process, that waits for this word of shared memory.
+// Wakes all threads, of any process, that wait for this word of shared memory.
 inline void wake(uint32_t& word) {
-  constexpr long futex_wake = 1;
-  syscall6(__NR_futex, as_word(&word), futex_wake, 1);
+  constexpr long futex_wake = 1, all = 0x7fffffff;
+  syscall6(__NR_futex, as_word(&word), futex_wake, all);
 }
 
 // Perhaps as early as the instructions in front of it begin.

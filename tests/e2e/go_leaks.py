@@ -40,7 +40,7 @@ func main() {
 		setup(i)
 	}
 	fmt.Println("ready")
-	end := time.Now().Add(70 * time.Second)
+	end := time.Now().Add(300 * time.Second)
 	if len(os.Args) > 1 {
 		end = time.Now().Add(6 * time.Second)
 	}

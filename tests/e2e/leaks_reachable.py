@@ -215,7 +215,7 @@ def untouched():
         check(time.monotonic() - begin < 50, f"{ending}: nothing waited for anything")
     # While it runs, again and again. It has to outlive both, on a busy machine too.
     for _ in range(2 if LONG else 1):
-        target = spawn([sys.executable, "-c", BUSY, "8", "exit"])
+        target = spawn([sys.executable, "-c", BUSY, "20", "exit"])
         run("leaks", "-o", path("busy.txt"), "--reachable", "-p", str(target.pid), "-d", "0.3")
         run("leaks", "-o", path("busy.txt"), "--reachable", "-p", str(target.pid), "-d", "0.1")
         equal("the status", target.wait(PATIENCE), 8)

@@ -17,6 +17,7 @@
 #include "probes/alloc/finding/allocators.h"
 #include "probes/alloc/finding/code.h"
 #include "probes/loading/loaded_probe.h"
+#include "probes/processes/procfs.h"
 #include "probes/processes/program_files.h"
 #include "probes/processes/spaces.h"
 #include "probes/unique_fd.h"
@@ -272,6 +273,7 @@ bool attach_process(AllocRun& run, LoadedProbe& probe, Spaces& spaces, pid_t pid
 }
 
 [[noreturn]] void refuse(const AllocRun& run, pid_t pid, const std::string& looked_at) {
+  if (!is_alive(pid)) throw Error("process " + std::to_string(pid) + " has already exited");
   if (!run.own().object.empty())
     throw Error("--obj " + run.own().object + ": process " + std::to_string(pid) +
                 " has no such file with an allocator (it maps " + looked_at + ")");

@@ -57,7 +57,7 @@ def figures(summary):
 def visit(target, *options, least=1):
     """Comes in, counts for a moment, and leaves again: the figures of that."""
     # On a busy machine a program may have no processor for as long as that, and so allocate nothing.
-    for _ in range(5):
+    for _ in range(3):
         summary = attach(target, *options, "-d", "0.05").wait().summary()
         if summary["totals"]["total-count"] >= least:
             break

@@ -202,4 +202,4 @@ before = wakes()
 time.sleep(3)
 woke = wakes() - before
 check(process.poll() is None and woke < 3 * 40, f"memflame woke {woke} times in 3 s")
-process.wait(PATIENCE)
+equal("exit status", process.wait(PATIENCE), 0)

@@ -2,14 +2,14 @@
 """alloc --sample and --every: right on average, as far off as predicted, and nothing left when all is
 freed.
 
-$MEMFLAME_SAMPLING_RUNS runs of each rate (default 8, 15 in scripts/test full); with 100 runs and 512 KiB the mean is
+$MEMFLAME_SAMPLING_RUNS runs of each rate (default 4, 15 in scripts/test full); with 100 runs and 512 KiB the mean is
 within 1 % as well."""
 import os
 
 from lib import LONG, SLOW, observe
 from sampling_lib import check_nothing_left, check_rate, poisson
 
-RUNS = int(os.environ.get("MEMFLAME_SAMPLING_RUNS", "4" if SLOW else "15" if LONG else "8"))
+RUNS = int(os.environ.get("MEMFLAME_SAMPLING_RUNS", "15" if LONG and not SLOW else "4"))
 
 
 def watch(*options):

@@ -5,7 +5,7 @@ import subprocess
 
 from lib import LONG, PATIENCE, Memflame, check, equal, losses, spawn, wait_until
 
-CYCLES = 1000 if LONG else 30
+CYCLES = 1000 if LONG else 15
 
 
 class Waiting:
@@ -57,8 +57,8 @@ def figures(summary):
 def visit(target, *options, least=1):
     """Comes in, counts for a moment, and leaves again: the figures of that."""
     # On a busy machine a program may have no processor for as long as that, and so allocate nothing.
-    for _ in range(3):
-        summary = attach(target, *options, "-d", "0.05").wait().summary()
+    for seconds in ("0.05", "0.5", "5"):
+        summary = attach(target, *options, "-d", seconds).wait().summary()
         if summary["totals"]["total-count"] >= least:
             break
     check(summary["totals"]["total-count"] >= least, f"allocations: {summary['totals']}")

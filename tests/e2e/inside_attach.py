@@ -59,7 +59,7 @@ check(output.startswith("True 1 "), f"what json has made of the same rows: {outp
 # memflame is killed: at any moment while it comes in, and while it counts. The program works on, and the next one
 # finds its way; so does one that comes while another counts, but not in.
 target = Waiting(example("attach_storm"), "2")
-for moment in range(60 if LONG else 12):
+for moment in range(60 if LONG else 6):
     memflame = spawn([MEMFLAME, "alloc", "--inside", "-p", str(target.pid), "-o", path("killed.json")],
                      stderr=subprocess.DEVNULL)
     time.sleep(0.01 + moment % 12 * 0.006)

@@ -10,7 +10,7 @@ from lib import LONG, MEMFLAME, PATIENCE, Profile, Target, check, equal, example
 from attached import attach
 
 FAR = 4.5
-RUNS = 4 if LONG else 2
+RUNS = 4 if LONG else 1
 OUTPUT, SUMMARY = path("governed.json"), path("governed.summary")
 
 # Phases that do little work for each block, and much: so the rate that a budget allows goes up and down. A part of the
@@ -134,7 +134,7 @@ def right_on_average():
 def nothing_left():
     """A budget that is never reached, so that all rates come, and one that is."""
     for budget in (1000, 3):
-        profile, summary, _ = watched(budget, "2")
+        profile, summary, _ = watched(budget, "1")
         if summary["losses"]["ended_early"]["events"]:
             print(f"out of control on this machine: {summary['overhead']}")
             continue

@@ -57,7 +57,7 @@ for thread in threads:
     thread.join()
 print(rounds > 0, len(seen), errors)
 '''
-TIMES = 200 if LONG else 50
+TIMES = 200 if LONG else 12
 
 
 def tables_are_as_before(target):

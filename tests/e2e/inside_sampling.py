@@ -2,7 +2,7 @@
 """alloc --inside --sample: right on average, as far off as predicted, and nothing left when all is freed, also when
 threads free each other's blocks and in forked children. --max-wait loses allocations, and no free.
 
-$MEMFLAME_SAMPLING_RUNS runs of each rate (default 8, 15 in scripts/test full)."""
+$MEMFLAME_SAMPLING_RUNS runs of each rate (default 5, 15 in scripts/test full)."""
 import json
 import math
 import os
@@ -14,7 +14,7 @@ import time
 from lib import LONG, MEMFLAME, PATIENCE, USAGE, Profile, check, equal, example, losses, lossless, path, run, spawn
 from sampling_lib import FAR, check_nothing_left, check_rate, poisson
 
-RUNS = int(os.environ.get("MEMFLAME_SAMPLING_RUNS", "15" if LONG else "8"))
+RUNS = int(os.environ.get("MEMFLAME_SAMPLING_RUNS", "15" if LONG else "5"))
 OUTPUT, SUMMARY = path("sampled.json"), path("sampled.summary")
 
 
@@ -57,7 +57,7 @@ for mean in (524288, 4096, 512, 1):
 
 # Eight threads free each other's blocks: none seems live. At 64 bytes, more are sampled than the agent has places for
 # in its table of blocks, at 1 byte all of them.
-OPERATIONS = 5_000_000 if LONG else 500_000
+OPERATIONS = 5_000_000 if LONG else 250_000
 for mean in (1, 64, 4096, 262144):
     profile, summary, truth = watch(("--sample", str(mean)), "alloc_storm", "--threads", "8", "--operations",
                                     str(OPERATIONS))
@@ -125,7 +125,7 @@ check("--max-wait is for --inside" in words, words)
 
 # With --max-wait, allocations are lost while memflame is kept from reading; their frees are not recorded, all others
 # wait: so nothing seems live, no free is of an unknown block, and what was lost is counted.
-storm = spawn(memflame(("--max-wait", "20"), "alloc_storm", "--threads", "8", "--operations", str(4 * OPERATIONS)),
+storm = spawn(memflame(("--max-wait", "20"), "alloc_storm", "--threads", "8", "--operations", str(8 * OPERATIONS)),
               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 for _ in range(10):  # for less than the two seconds after which it is taken for gone
     time.sleep(0.05)
@@ -138,7 +138,7 @@ said, errors = storm.communicate(timeout=PATIENCE)
 equal(f"exit status of the storm: {errors}", storm.returncode, 0)
 profile, summary = results()
 lost = losses(summary)["agent_ring_full"]
-print(f"--max-wait 20: lost {lost['events']:,} of {4 * OPERATIONS:,} allocations")
+print(f"--max-wait 20: lost {lost['events']:,} of {8 * OPERATIONS:,} allocations")
 check(lost["events"] > 0, f"something was lost: {summary['losses']}")
 stated = stated_in(said)["functions"]["storm_allocate"]
 equal("recorded and lost", profile.sum("total-count", "storm_allocate") + lost["events"], stated["total_count"])

@@ -171,18 +171,22 @@ def field(pid, name):
         return re.search(rf"^{name}:\s+(\S+)", stream.read(), re.MULTILINE)[1]
 
 
-# Threads that start and end, signals all the time, stops of the group, exec by a thread, children.
+# Threads that start and end, signals all the time, stops of the group, exec by a thread, children. It ends after some
+# seconds, or with 0 when its input does.
 BUSY = """
-import os, signal, subprocess, sys, threading, time
+import os, select, signal, subprocess, sys, threading, time
 seen = 0
 def count(*_):
     global seen
     seen += 1
 signal.signal(signal.SIGALRM, count)
 signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
-end = time.monotonic() + float(sys.argv[1])
+seconds = float(sys.argv[1])
+end = time.monotonic() + seconds
+def over():
+    return time.monotonic() > end if seconds else bool(select.select([sys.stdin], [], [], 0)[0])
 def work():
-    while time.monotonic() < end:
+    while not over():
         thread = threading.Thread(target=lambda: [bytes(i) for i in range(50)])
         thread.start()
         thread.join()
@@ -213,12 +217,13 @@ def untouched():
         begin = time.monotonic()
         run("leaks", "-o", path("busy.txt"), "--reachable", "60", "--", *python, ending, status=status)
         check(time.monotonic() - begin < 50, f"{ending}: nothing waited for anything")
-    # While it runs, again and again. It has to outlive both, on a busy machine too.
+    # While it runs, again and again.
     for _ in range(2 if LONG else 1):
-        target = spawn([sys.executable, "-c", BUSY, "20", "exit"])
+        target = spawn([sys.executable, "-c", BUSY, "0", "exit"], stdin=subprocess.PIPE)
         run("leaks", "-o", path("busy.txt"), "--reachable", "-p", str(target.pid), "-d", "0.3")
         run("leaks", "-o", path("busy.txt"), "--reachable", "-p", str(target.pid), "-d", "0.1")
-        equal("the status", target.wait(PATIENCE), 8)
+        target.communicate(timeout=PATIENCE)
+        equal("the status", target.returncode, 8)
     run("leaks", "-o", path("none.txt"), "--reachable", "--", "/etc/passwd", status=126)
 
 

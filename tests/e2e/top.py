@@ -14,6 +14,11 @@ from screen import DOWN, END, ENTER, ESCAPE, HOME, UP, Screen
 os.chdir(path("."))
 
 
+def in_order(*names):
+    return lambda text: [re.findall("leak_(small|large)", line) for line in text.split("\n")[4:6]] == [
+        [name] for name in names]
+
+
 def figures():
     """Each step's figures appear, and go with the blocks."""
     target = Steps()
@@ -29,23 +34,20 @@ def figures():
     target.do("large")
     screen.until("live 68.4 KiB in 12 blocks", "and 40,000 in 2")
     screen.until("leak_large", "the other name")
-    equal("by bytes", [re.search("leak_(small|large)", line)[1] for line in screen.lines()[4:6]],
-          ["large", "small"])
+    screen.until(in_order("large", "small"), "by bytes")
     equal("blocks", screen.row("leak_large").split()[3:4], ["2"])
     screen.keys("s")
-    check("▼BLOCKS" in screen.text(), f"sorted by blocks:\n{screen.text()}")
-    equal("by blocks", [re.search("leak_(small|large)", line)[1] for line in screen.lines()[4:6]],
-          ["small", "large"])
+    screen.until("▼BLOCKS", "the column that it is sorted by")
+    screen.until(in_order("small", "large"), "by blocks")
     screen.keys("r")
-    check("▲BLOCKS" in screen.text(), "reversed")
-    equal("reversed", [re.search("leak_(small|large)", line)[1] for line in screen.lines()[4:6]],
-          ["large", "small"])
+    screen.until("▲BLOCKS", "the other direction")
+    screen.until(in_order("large", "small"), "reversed")
     target.do("free")
     screen.until("live 39.1 KiB in 2 blocks", "what is freed is gone")
-    check(screen.row("leak_small") is None, screen.text())
+    screen.until(lambda text: "leak_small" not in text, "and its row")
     # A held display goes on counting.
     screen.keys(" ")
-    check("PAUSED at" in screen.text() and "counting goes on" in screen.text(), screen.text())
+    screen.until(lambda text: "PAUSED at" in text and "counting goes on" in text, "it is held")
     target.do("small")
     screen.read(1)
     check("live 39.1 KiB in 2 blocks" in screen.text(), f"it is held:\n{screen.text()}")
@@ -68,17 +70,16 @@ def keys():
     check(200 < rate < 60_000, f"at most a thousand requests a second, with some 15 blocks: {rate}")
 
     screen.keys("/append_post")
-    check("search (a regular expression): append_post" in screen.text(), screen.text())
+    screen.until("search (a regular expression): append_post", "what is searched for")
     screen.keys(ENTER)
-    check("/append_post: 1 stack matches" in screen.text() or
-          re.search(r"/append_post: \d+ stacks match", screen.text()), screen.text())
-    marked = [line for line in screen.lines() if line.startswith(">")]
-    equal("the selected row", len(marked), 1)
-    check(marked[0].startswith(">*") and "append_postings" in marked[0], f"it is found: {marked}")
+    text = screen.until(
+        lambda text: re.search(r"/append_post: (1 stack matches|\d+ stacks match)", text) and
+        re.search(r"^>\*.*append_postings", text, re.M), "it is found, and its row selected")
+    equal("selected rows", len(re.findall("^>", text, re.M)), 1)
     screen.keys("/(" + ENTER)
-    check("is not a regular expression" in screen.text(), screen.text())
+    screen.until("is not a regular expression", "what is wrong with it")
     screen.keys("f")
-    check(re.search(r"STACK \(\d+ of \d+\)", screen.text()) and "transcript" not in screen.text(), screen.text())
+    screen.until(lambda text: re.search(r"STACK \(\d+ of \d+\)", text) and "transcript" not in text, "what matches only")
     screen.keys(ENTER)
     text = screen.until("Callers, innermost first", "the page of the stack")
     check(re.search(r"=>  server::SearchIndex::append_postings\([^=]*?leaky\.cc:\d+ \[leaky\]", text), text)
@@ -103,9 +104,9 @@ def keys():
     check("transcript_create" in text, "the picture has the stacks")
     size = os.path.getsize(name)
     screen.keys("w" + "\x15" + name + ENTER)
-    check(f"{name} exists. Replace it? y or n" in screen.text(), screen.text())
+    screen.until(f"{name} exists. Replace it? y or n", "the question")
     screen.keys("n")
-    check("stays as it is" in screen.text(), screen.text())
+    screen.until("stays as it is", "the answer")
     equal("it is the same", os.path.getsize(name), size)
     with open("mine.svg", "w", encoding="utf-8") as stream:
         stream.write("mine")

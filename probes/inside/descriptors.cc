@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/inside/descriptors.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <cstring>
 
 namespace memflame::inside {
+
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 bool send_with_descriptors(int socket, std::span<const std::byte> bytes,
                            std::span<const int> descriptors, int flags) {

@@ -10,6 +10,7 @@
 #include <array>
 #include <ctime>
 
+#include "probes/inside/descriptors.h"
 #include "probes/loading/kernel_features.h"
 #include "probes/run/side_by_side.h"
 
@@ -53,6 +54,7 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
       uncovered_(first, agent),
       guests_({exchange_, reader_, blocks_, code_, processes_, uncovered_}, first,
               options_.target.follow_children) {
+  allow_many_descriptors();
   // What was recorded before mappings went is named by them: as they are read, and before those
   // that are gone end.
   processes_.spaces().set_log([this] { read_rings(); });

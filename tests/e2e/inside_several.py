@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """alloc --inside -p with several processes: each is counted to the byte, and all or none of them are watched."""
+import json
 import pwd
 import shutil
 import subprocess
 
 from attached import Waiting, attach, attach_all, maps
-from lib import Target, check, equal, example, losses, path, run
+from lib import MEMFLAME, PATIENCE, Target, check, equal, example, losses, path, run
 
 # Two at once, of two users, which do the same: each figure is there twice.
 nobody = pwd.getpwnam("nobody")
@@ -69,3 +70,15 @@ truth = watched.work()
 memflame.stop()
 memflame.profile().compare(truth["functions"])
 watched.end()
+
+# A process takes a descriptor: memflame may have as many as the kernel lets it, and its command what it had.
+many = path("many.json")
+script = 'ulimit -Sn; for i in $(seq 100); do sleep 5 & done; wait'
+done = subprocess.run(["bash", "-c", 'ulimit -Sn 64; exec "$0" "$@"', MEMFLAME, "alloc", "--inside", "--summary",
+                       f"{many}.summary", "-o", many, "--", "sh", "-c", script], capture_output=True, text=True,
+                      timeout=PATIENCE, check=False)
+equal(f"exit status, and what it said:\n{done.stderr}\n", done.returncode, 0)
+equal("the command's own limit", done.stdout, "64\n")
+with open(f"{many}.summary", encoding="utf-8") as stream:
+    summary = json.load(stream)
+check(not losses(summary), f"something was lost: {losses(summary)}")

@@ -170,10 +170,11 @@ int64_t resident_in_statm() { return read_number("/proc/self/statm", " "); }
 
 // Whether a page that is only read counts as resident.
 bool reading_counts() {
-  constexpr int64_t pages = 16;
+  constexpr int64_t pages = 100;
+  resident();  // the kernel maps up to 16 pages around what it uses of libc
   const int64_t before = resident();
   read_each(map(pages), pages);
-  return resident() - before >= pages;  // resident() may have used a page of its own
+  return resident() - before >= pages;
 }
 
 void run(const Site& site, int64_t read_pages) {

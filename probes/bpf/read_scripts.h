@@ -175,5 +175,14 @@ ALWAYS_INLINE enum java_step step_in_java(struct scratch* scratch, struct java_f
     locals = regs->r14;
   }
   return step_java(&interpreter->java, &scratch->walk.at, scratch->chain.memory,
-                   &scratch->chain.memos, locals, frame);
+                   &scratch->chain.memos, locals, &scratch->walking.chunk, frame);
+}
+
+// From the last frame of a virtual thread that is on its stack to its callers, in the heap.
+ALWAYS_INLINE int to_java_heap(struct scratch* scratch) {
+  u32 slot = scratch->chain.slot;
+  struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
+  return interpreter &&
+         enter_java_heap(&interpreter->java, &scratch->walk.at, &scratch->walking.chunk,
+                         (struct java_chunk_room*)scratch->chain.memory);
 }

@@ -82,7 +82,8 @@ static __attribute__((noinline)) int take_script_frames(struct scratch* scratch)
   return put_frame(scratch, loop, loop);
 }
 
-// Takes a frame of Java's code.
+// Takes a frame of Java's code. Returns whether the walk goes on, and how.
+enum { java_goes_on, java_ends, java_goes_to_heap };
 __attribute__((noinline)) int take_java_frame(u32 number) {
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 1;
@@ -94,7 +95,7 @@ __attribute__((noinline)) int take_java_frame(u32 number) {
     walk->at.stop = stop_end;
     frame->word = script_word(language_java, 0, script_virtual_thread);
   } else if (step == java_frozen) {
-    walk->at.stop = stop_frozen;
+    return java_goes_to_heap;
   } else if (step == java_unreadable) {
     walk->at.stop = stop_unreadable;
     frame->word = script_word(language_java, 0, script_unreadable);
@@ -102,8 +103,18 @@ __attribute__((noinline)) int take_java_frame(u32 number) {
   if (frame->word && !script_code(frame->word) && step != java_virtual_end)
     COUNT(scripts_unread, 1);
   if (frame->word && put_frame(scratch, frame->word, hashed_java(frame->word, frame->instance)))
-    return 1;
-  return step >= java_unreadable;
+    return java_ends;
+  return step >= java_unreadable ? java_ends : java_goes_on;
+}
+
+// Goes to the frames of a virtual thread that are in Java's heap. Returns whether the walk ends.
+__attribute__((noinline)) int take_java_heap(u32 number) {
+  struct scratch* scratch = scratch_at(number);
+  if (!scratch || !to_java_heap(scratch)) {
+    if (scratch) scratch->walk.at.stop = stop_frozen;
+    return java_ends;
+  }
+  return java_goes_on;
 }
 
 // Ruby's loop is called by the function that has the run's address: functions go behind the loop,
@@ -138,11 +149,13 @@ static int take_frame(u32 turn, struct walking_in* in) {
   struct scratch* scratch = in->scratch;
   struct walk* walk = &scratch->walk;
   if (config.scripts && scratch->walking.loop) return take_script_frames(scratch);
-  if (config.scripts && walk->at.ip - scratch->walking.java_low < scratch->walking.java_bytes &&
-      !walk->at_entry) {
+  if (config.scripts && !walk->at_entry &&
+      (scratch->walking.chunk.end ||
+       walk->at.ip - scratch->walking.java_low < scratch->walking.java_bytes)) {
     int ended = take_java_frame(scratch->walking.number);
     asm volatile("" : "+r"(ended));  // the verifier does not know what the function returns
-    return ended & 1;
+    return ended & java_goes_to_heap ? take_java_heap(scratch->walking.number) & java_ends
+                                     : ended & java_ends;
   }
   u64 sp = walk->at.sp, bp = walk->at.bp;
   int done = step(walk);
@@ -187,6 +200,7 @@ __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   walking->php = config.scripts && scratch->chain.language == language_php &&
                  (scratch->chain.end == script_whole || scratch->chain.end == script_too_long);
   walking->java_low = walking->java_bytes = 0;
+  walking->chunk.end = 0;
   if (config.scripts && scratch->chain.language == language_java) begin_java_walk(scratch);
   walking->at = scratch->stack.kernel_frames + frames;
   walking->frames = frames;

@@ -40,12 +40,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static bpf::script_code_record record;
   static bpf::java_scopes scopes;
   static bpf::JavaRoom room;
+  bpf::java_chunk chunk{};
   ++room.memos.stack;
   for (int i = 0; i < 16; ++i) {
     const uint64_t sp = at.sp, pc = at.ip;
     bpf::java_frame frame{};
     const bpf::java_step step =
-        bpf::step_java(&layout, &at, room.bytes, &room.memos, registers.ip, &frame);
+        bpf::step_java(&layout, &at, room.bytes, &room.memos, registers.ip, &chunk, &frame);
+    if (step == bpf::java_frozen &&
+        bpf::enter_java_heap(&layout, &at, &chunk, bpf::room_for_chunk(room)) != 0)
+      continue;
     if (step != bpf::java_taken && step != bpf::java_passed) break;
     if (at.sp <= sp) std::abort();
     record.language = bpf::language_java;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "blobs.bpf.h"
+#include "chunks.bpf.h"
 #include "methods.bpf.h"
 #include "scopes.bpf.h"
 
@@ -23,7 +24,7 @@ enum java_step {
   // The walk ends here.
   java_unreadable,
   java_virtual_end,  // a virtual thread's first frame was taken before
-  java_frozen,       // a virtual thread's other frames are in the heap
+  java_frozen,       // a virtual thread's other frames are in the heap: enter_java_heap()
 };
 
 // Whether a native method is the one that a virtual thread's frames are on top of
@@ -68,10 +69,10 @@ static inline const struct script_memo* know_java_method(const struct java_layou
 }
 
 // From the frame of an interpreted method to its caller's. `locals`: the register of the
-// interpreter for these, in the thread's first frame; 0 = not known.
+// interpreter for these, in the thread's first frame; 0 = not known. `end`: of frames in the heap.
 static inline enum java_step step_java_interpreter(const struct java_layout* layout,
                                                    struct frame* at, u8* memory,
-                                                   struct script_memos* memos, u64 locals,
+                                                   struct script_memos* memos, u64 locals, u64 end,
                                                    struct java_frame* frame) {
   u64 bp = at->bp, place[2], method = 0, sender = 0, saved[2];
   if (bp & 7 || bp < at->sp || bp - at->sp > farthest_frame_pointer ||
@@ -83,11 +84,16 @@ static inline enum java_step step_java_interpreter(const struct java_layout* lay
   // Before a method has its frame, the frame pointer is its caller's. Newer versions keep a
   // distance in words in place of the address of the locals.
   if (at->exact && locals != place[1] && locals != bp + 8 * place[1]) return java_unreadable;
+  if (end) {
+    sender = bp + 8 * sender;
+    // The first method of the thread has its arguments behind its frame.
+    if (bp + 8 * place[1] + 8 >= end) sender = end;
+  }
   // A method that a method handle leads to has one argument less than its caller passed, so its
   // return address is where its caller's stack ended.
   if (sender & 7 || sender < bp + 8 || sender - bp > farthest_frame_pointer) return java_unreadable;
   at->ip = saved[1];
-  at->bp = saved[0];
+  at->bp = end ? java_chunk_bp(layout, saved[1], bp, saved[0]) : saved[0];
   at->sp = sender;
   at->exact = 0;
   const struct script_memo* known = know_java_method(layout, method, memory, memos);
@@ -143,18 +149,20 @@ static inline int knows_java_place(const struct java_layout* layout, struct scri
   return 1;
 }
 
-// From a frame of Java's code to its caller's. `memory` as for read_java_blob(). `memos`: of this
-// walk.
+// From a frame of Java's code to its caller's. `memory` as for read_java_blob(). `memos` and
+// `chunk`: of this walk.
 static inline enum java_step step_java(struct java_layout* layout, struct frame* at, u8* memory,
                                        struct script_memos* memos, u64 locals,
-                                       struct java_frame* frame) {
+                                       struct java_chunk* chunk, struct java_frame* frame) {
   u64 pc = at->ip, saved[2], cfa = 0;
   frame->word = 0;
   frame->instance = 0;
   at->bx_is = bx_unknown;
   at->guessed = 0;
+  u64 end = chunk->end;
+  if (end && at->sp + 16 >= end) return chunk->next ? java_frozen : java_virtual_end;
   if (pc - layout->interpreter < layout->interpreter_bytes)
-    return step_java_interpreter(layout, at, memory, memos, locals, frame);
+    return step_java_interpreter(layout, at, memory, memos, locals, end, frame);
   enum java_step step = java_taken;
   if (pc == layout->call_stub) {
     if (at->bp & 7 || at->bp < at->sp || at->bp - at->sp > farthest_frame_pointer)
@@ -172,7 +180,7 @@ static inline enum java_step step_java(struct java_layout* layout, struct frame*
     enum java_blob kind = kind_of_java_blob(layout, memory);
     u64 size = java_int_in(memory, layout->offset[java_blob_frame_size]);
     if (kind == java_no_blob || size >> 17) return java_unreadable;
-    if (kind == java_continuation) return java_frozen;
+    if (kind == java_continuation) return end ? java_unreadable : java_frozen;
     if (kind == java_other) {
       // Stubs that call something have a frame: either of a fixed size, or with a frame pointer.
       frame->instance = (u32)blob | 1;
@@ -213,7 +221,7 @@ static inline enum java_step step_java(struct java_layout* layout, struct frame*
   }
   if (cfa <= at->sp || cfa & 7 || UNWIND_READ(at, saved, sizeof(saved), cfa - 16))
     return java_unreadable;
-  at->bp = saved[0];
+  at->bp = end ? java_chunk_bp(layout, saved[1], cfa - 16, saved[0]) : saved[0];
   at->ip = saved[1];
   at->sp = cfa;
   at->exact = 0;

@@ -54,6 +54,8 @@ enum java_field {
   java_class_name,
   java_symbol_length,
   java_symbol_text,
+  java_stale_marked,  // marks of references that ZGC has still to look at, since 21
+  java_stale_whole,   // the same of the ZGC that 21 has besides
   java_field_count,
 };
 
@@ -99,21 +101,34 @@ struct java_frame {
   u32 pad;
 };
 
+// The part of a virtual thread's frames in Java's heap in which the walk is.
+struct java_chunk {
+  u64 end;   // of its frames; 0 = the walk is on the stack
+  u64 next;  // the part with their callers; 0 = there is none
+  u64 of;    // the object that both belong to
+  u32 form;  // of the objects
+  u32 pad;
+};
+
 struct java_layout {
   // Addresses in the file.
   u64 table;
-  u64 heaps_at, interpreter_at, call_stub_at;  // of pointers
-  u16 entry[java_field_count];                 // by enum java_field: the number in the table
-  u16 const_bytes, pool_bytes;                 // of ConstMethod and ConstantPool
-  u16 block_bytes;                             // of what lies before each blob
+  u64 heaps_at, interpreter_at, call_stub_at;                             // of pointers
+  u64 references_at, reference_bits_at, stale_marked_at, stale_whole_at;  // of the values below
+  u16 entry[java_field_count];  // by enum java_field: the number in the table
+  u16 const_bytes, pool_bytes;  // of ConstMethod and ConstantPool
+  u16 block_bytes;              // of what lies before each blob
   // What programs read of the process, once its interpreter is there.
   u16 offset[java_field_count];
   u16 lowest_digit;   // of numbers in compiled code's tables
   u16 virtual_entry;  // the intrinsic that enters a virtual thread, once it was met
   u16 apart;          // compiled code's tables lie apart from it, as since 25
-  u16 pad;
+  u16 chunk_form;     // of virtual threads' frames in the heap, plus 1, once some were met
   u32 begun;
   u32 heaps;
+  u64 references;  // what short references to objects are added to, shifted by
+  u64 reference_bits;
+  u64 stale_marked, stale_whole;  // addresses of these marks; 0 = another collector
   struct java_heap heap[java_most_heaps];
   u64 low, bytes;  // of all of these
   u64 interpreter, interpreter_bytes;

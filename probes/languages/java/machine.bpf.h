@@ -69,6 +69,13 @@ static int read_java_heap(u32 turn, struct java_beginning* beginning) {
   return 0;
 }
 
+// The address of marks, by that of a pointer to what ZGC says of itself; 0 if it does not collect.
+static inline u64 java_marks_at(const struct java_layout* layout, u64 at, enum java_field field,
+                                u64 bias) {
+  u64 said = at && layout->entry[field] ? java_pointer_at(at + bias) : 0;
+  return said ? java_pointer_at(said + layout->offset[field]) : 0;
+}
+
 // Reads what a process has only once its virtual machine runs. Returns whether it does. `bias`:
 // from an address in the file to one in the process.
 //
@@ -94,6 +101,14 @@ SCRIPT_FUNCTION int begin_java(struct java_layout* layout, u64 bias) {
       SCRIPT_READ(&bytes, 4, stubs + layout->offset[java_stubs_bytes]) ||
       SCRIPT_READ(&count, 4, heaps + layout->offset[java_array_length]))
     return 0;
+  u64 references = 0, reference_bits = 0;
+  if (SCRIPT_READ(&references, 8, layout->references_at + bias) ||
+      SCRIPT_READ(&reference_bits, 4, layout->reference_bits_at + bias))
+    return 0;
+  layout->references = references;
+  layout->reference_bits = reference_bits;
+  layout->stale_marked = java_marks_at(layout, layout->stale_marked_at, java_stale_marked, bias);
+  layout->stale_whole = java_marks_at(layout, layout->stale_whole_at, java_stale_whole, bias);
   beginning.heaps = java_pointer_at(heaps + layout->offset[java_array_data]);
   beginning.heap_count = count;
   SCRIPT_LOOP(java_most_heaps, read_java_heap, &beginning);

@@ -68,6 +68,8 @@ constexpr std::array java_fields{
     JavaField{bpf::java_class_name, "Klass", "_name"},
     JavaField{bpf::java_symbol_length, "Symbol", "_length"},
     JavaField{bpf::java_symbol_text, "Symbol", "_body"},
+    JavaField{bpf::java_stale_marked, "ZGlobalsForVMStructs", "_ZPointerLoadBadMask"},
+    JavaField{bpf::java_stale_whole, "XGlobalsForVMStructs", "_XAddressBadMask"},
 };
 constexpr uint16_t no_java_entry = 0xffff;
 
@@ -146,6 +148,12 @@ uint64_t take_fields(const LinkedFile& file, bpf::java_layout& layout) {
     if (type == "AbstractInterpreter" && name == "_code") layout.interpreter_at = address;
     if (type == "StubRoutines" && name == "_call_stub_return_address")
       layout.call_stub_at = address;
+    if (type == "ZGlobalsForVMStructs" && name == "_instance_p") layout.stale_marked_at = address;
+    if (type == "XGlobalsForVMStructs" && name == "_instance_p") layout.stale_whole_at = address;
+    if (type == "CompressedOops" && (name == "_base" || name == "_narrow_oop._base"))
+      layout.references_at = address;
+    if (type == "CompressedOops" && (name == "_shift" || name == "_narrow_oop._shift"))
+      layout.reference_bits_at = address;
     if (type == "Abstract_VM_Version" && name == "_vm_major_version") version = address;
   }
   return version;
@@ -167,8 +175,9 @@ bool is_complete_java(const bpf::java_layout& layout) {
   for (const uint16_t entry : layout.entry)
     if (entry == no_java_entry) return false;
   return layout.heaps_at != 0 && layout.interpreter_at != 0 && layout.call_stub_at != 0 &&
-         layout.const_bytes != 0 && layout.const_bytes <= bpf::java_const_bytes &&
-         layout.pool_bytes != 0 && layout.block_bytes != 0;
+         layout.references_at != 0 && layout.reference_bits_at != 0 && layout.const_bytes != 0 &&
+         layout.const_bytes <= bpf::java_const_bytes && layout.pool_bytes != 0 &&
+         layout.block_bytes != 0;
 }
 
 }  // namespace
@@ -202,6 +211,8 @@ std::optional<JavaProgram> java_in(int fd) {
         for (const auto field :
              {bpf::java_code_immutable, bpf::java_code_mutable, bpf::java_code_mutable_bytes})
           program.layout.entry[field] = 0;
+      for (const auto field : {bpf::java_stale_marked, bpf::java_stale_whole})
+        if (program.layout.entry[field] == no_java_entry) program.layout.entry[field] = 0;
       program.problem.clear();
     }
   if (program.problem.empty() && !is_complete_java(program.layout))

@@ -37,5 +37,8 @@ struct JavaRoom {
   alignas(8) uint8_t bytes[java_offset_mask + 9];
   script_memos memos;
 };
+inline java_chunk_room* room_for_chunk(JavaRoom& room) {
+  return reinterpret_cast<java_chunk_room*>(room.bytes);
+}
 
 }  // namespace memflame::bpf

@@ -40,8 +40,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static bpf::script_code_record record;
   static bpf::java_scopes scopes;
   static bpf::JavaRoom room;
-  bpf::java_chunk chunk{};
   ++room.memos.stack;
+  // A virtual thread, on its stack or in the heap.
+  bpf::java_chunk chunk{};
+  if ((choice & 2U) != 0) chunk = take_made<bpf::java_chunk>(input);
+  if ((choice & 6U) != 0) bpf::enter_java_heap(&layout, &at, &chunk, bpf::room_for_chunk(room));
   for (int i = 0; i < 16; ++i) {
     const uint64_t sp = at.sp, pc = at.ip;
     bpf::java_frame frame{};

@@ -200,7 +200,7 @@ __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   walking->php = config.scripts && scratch->chain.language == language_php &&
                  (scratch->chain.end == script_whole || scratch->chain.end == script_too_long);
   walking->java_low = walking->java_bytes = 0;
-  walking->chunk.end = 0;
+  walking->chunk.came = walking->chunk.end = 0;
   if (config.scripts && scratch->chain.language == language_java) begin_java_walk(scratch);
   walking->at = scratch->stack.kernel_frames + frames;
   walking->frames = frames;

@@ -211,7 +211,8 @@ MODES = (("-Xint",), ("-XX:TieredStopAtLevel=1",), (), ("-XX:-Inline",), ("-XX:-
          ("-XX:+UnlockDiagnosticVMOptions", "-XX:-SegmentedCodeCache"))
 # Virtual threads that wait have frames in the heap: references to it have two sizes, and so have its objects' heads.
 VIRTUAL_MODES = (("-Xint",), (), ("-XX:-Inline", "-XX:+UseSerialGC"), ("-XX:+UseG1GC", "-XX:-UseCompressedOops"),
-                 ("-XX:+UseParallelGC", "-XX:-UseCompressedClassPointers", "-Xlog:disable"))
+                 ("-XX:+UseParallelGC", "-XX:-UseCompressedClassPointers", "-Xlog:disable"),
+                 ("-XX:-UseCompressedOops", "-XX:-UseCompressedClassPointers", "-Xlog:disable"))
 COMPACT_MODES = (("-XX:+UseCompactObjectHeaders",), ("-XX:+UseCompactObjectHeaders", "-XX:-UseCompressedOops"))
 # Collectors that move objects while the program runs: a frame in an object that is being moved is not found, and marked.
 MOVING_MODES = (("-XX:+UseShenandoahGC",), ("-XX:+UseZGC",))

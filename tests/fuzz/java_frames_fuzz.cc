@@ -43,6 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ++room.memos.stack;
   // A virtual thread, on its stack or in the heap.
   bpf::java_chunk chunk{};
+  chunk.came = at.sp;
   if ((choice & 2U) != 0) chunk = take_made<bpf::java_chunk>(input);
   if ((choice & 6U) != 0) bpf::enter_java_heap(&layout, &at, &chunk, bpf::room_for_chunk(room));
   for (int i = 0; i < 16; ++i) {

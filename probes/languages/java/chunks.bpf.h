@@ -145,12 +145,15 @@ static int try_java_entry(u32 turn, struct java_entering* in) {
   return 1;
 }
 
-// Finds the last chunk of a virtual thread whose frames on the stack end here.
+// Finds the last chunk of a virtual thread whose frames on the stack end here. While Java itself
+// moves frames, a chunk may lack some that are not on the stack yet; then the walk comes from
+// native code.
 static inline int find_java_chunk(struct java_layout* layout, const struct frame* at,
                                   struct java_chunk* chunk, struct java_chunk_room* room) {
   struct java_entering entering = {.layout = layout, .at = at, .chunk = chunk, .room = room};
   u32 forms = layout->chunk_form ? 1 : java_chunk_form_count;
   chunk->next = 0;
+  if (chunk->came != at->sp) return 0;
   if (SCRIPT_READ(room->entry, sizeof(room->entry), at->sp + java_entry_of)) return 0;
   SCRIPT_LOOP(forms * java_entry_places, try_java_entry, &entering);
   if (!chunk->next) return 0;

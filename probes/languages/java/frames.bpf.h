@@ -161,9 +161,12 @@ static inline enum java_step step_java(struct java_layout* layout, struct frame*
   at->guessed = 0;
   u64 end = chunk->end;
   if (end && at->sp + 16 >= end) return chunk->next ? java_frozen : java_virtual_end;
-  if (pc - layout->interpreter < layout->interpreter_bytes)
-    return step_java_interpreter(layout, at, memory, memos, locals, end, frame);
   enum java_step step = java_taken;
+  if (pc - layout->interpreter < layout->interpreter_bytes) {
+    step = step_java_interpreter(layout, at, memory, memos, locals, end, frame);
+    chunk->came = at->sp;
+    return step;
+  }
   if (pc == layout->call_stub) {
     if (at->bp & 7 || at->bp < at->sp || at->bp - at->sp > farthest_frame_pointer)
       return java_unreadable;
@@ -225,5 +228,6 @@ static inline enum java_step step_java(struct java_layout* layout, struct frame*
   at->ip = saved[1];
   at->sp = cfa;
   at->exact = 0;
+  chunk->came = cfa;
   return step;
 }

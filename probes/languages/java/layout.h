@@ -103,6 +103,7 @@ struct java_frame {
 
 // The part of a virtual thread's frames in Java's heap in which the walk is.
 struct java_chunk {
+  u64 came;  // to this stack pointer, from a frame of Java's code; 0 = not yet
   u64 end;   // of its frames; 0 = the walk is on the stack
   u64 next;  // the part with their callers; 0 = there is none
   u64 of;    // the object that both belong to

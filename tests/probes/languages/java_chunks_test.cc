@@ -74,10 +74,11 @@ struct WaitingThread {
     put(chunk, word - 1, sender);
   }
   // What stands for the frames from the thread's stack on, and how the walk ended.
-  std::vector<uint64_t> walk(uint64_t arguments = 0) {
+  std::vector<uint64_t> walk(uint64_t arguments = 0, uint64_t came = stack_at) {
     machine.put(stack_at + java_entry_of + 8 * arguments, of);
     frame at = java_at(barrier, stack_at, 0);
     machine.chunk = {};
+    machine.chunk.came = came;
     std::vector<uint64_t> words;
     for (int turn = 0; turn < 20; ++turn) {
       java_frame made{};
@@ -103,6 +104,8 @@ TEST_CASE("java: callers of a virtual thread that has waited are read in the hea
     CHECK(thread.machine.layout.chunk_form == &form - java_chunk_forms + 1);
     CHECK(thread.walk(java_entry_places - 1) == all);
     CHECK(thread.walk(java_entry_places) == std::vector<uint64_t>{java_frozen});
+    // From native code: Java may just be moving frames.
+    CHECK(thread.walk(0, 0) == std::vector<uint64_t>{java_frozen});
   }
 }
 

@@ -98,8 +98,9 @@ struct walking {
   u32 number;                  // of the scratch
   u32 v8;                      // the process's interpreter is V8
   u32 php;                     // it is PHP, whose functions could be read
-  u32 pad;
-  u32 at;  // in stack.pcs
+  u32 frames_on_stack;         // Java: before the first one in its heap
+  u64 hash_on_stack;           // the same
+  u32 at;                      // in stack.pcs
   u32 frames;
 };
 

@@ -186,3 +186,10 @@ ALWAYS_INLINE int to_java_heap(struct scratch* scratch) {
          enter_java_heap(&interpreter->java, &scratch->walk.at, &scratch->walking.chunk,
                          (struct java_chunk_room*)scratch->chain.memory);
 }
+
+// Whether what the walk has read in Java's heap may be wrong.
+ALWAYS_INLINE int has_java_heap_moved(struct scratch* scratch) {
+  u32 slot = scratch->chain.slot;
+  struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
+  return !interpreter || have_java_objects_moved(&interpreter->java, &scratch->walking.chunk);
+}

@@ -110,11 +110,26 @@ __attribute__((noinline)) int take_java_frame(u32 number) {
 // Goes to the frames of a virtual thread that are in Java's heap. Returns whether the walk ends.
 __attribute__((noinline)) int take_java_heap(u32 number) {
   struct scratch* scratch = scratch_at(number);
-  if (!scratch || !to_java_heap(scratch)) {
-    if (scratch) scratch->walk.at.stop = stop_frozen;
-    return java_ends;
+  if (!scratch) return java_ends;
+  struct walking* walking = &scratch->walking;
+  if (!walking->chunk.end) {
+    walking->hash_on_stack = walking->hash;
+    walking->frames_on_stack = walking->frames;
   }
-  return java_goes_on;
+  if (to_java_heap(scratch)) return java_goes_on;
+  scratch->walk.at.stop = stop_frozen;
+  return java_ends;
+}
+
+// Takes frames in Java's heap out again if a collection may have moved them during the walk.
+__attribute__((noinline)) int settle_java_heap(u32 number) {
+  struct scratch* scratch = scratch_at(number);
+  if (!scratch || !has_java_heap_moved(scratch)) return 0;
+  struct walking* walking = &scratch->walking;
+  walking->hash = walking->hash_on_stack;
+  walking->frames = walking->frames_on_stack;
+  scratch->walk.at.stop = stop_frozen;
+  return 0;
 }
 
 // Ruby's loop is called by the function that has the run's address: functions go behind the loop,
@@ -209,6 +224,7 @@ __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   // A turn that meets an interpreter's loop takes no frame.
   struct walking_in in = {scratch};
   if (frames < config.max_depth) bpf_loop(2 * (config.max_depth - frames), take_frame, &in, 0);
+  if (config.scripts && walking->chunk.end) settle_java_heap(number);
   scratch->stack.frames = walking->frames;
   scratch->stack.stop = scratch->walk.at.stop;
   return walking->hash;

@@ -7,7 +7,9 @@
 //
 // The object is found through what Java keeps on the stack where the virtual thread begins
 // (ContinuationEntry), which refers to an object (Continuation) that refers to the last chunk. A
-// chunk refers to that object, too: this tells whether all of it was read as it is. Sources:
+// chunk refers to that object, too: this tells whether all of it was read as it is. But malloc()
+// may be called where Java lets a collection move objects meanwhile: the heap is not entered while
+// one runs, and whoever has walked in it must ask have_java_objects_moved() behind that. Sources:
 // OpenJDK's src/hotspot/share/runtime/{continuationEntry,stackChunkFrameStream}.hpp,
 // oops/stackChunkOop.hpp, and src/java.base/share/classes/jdk/internal/vm.
 #pragma once
@@ -118,6 +120,22 @@ static inline int enter_java_chunk(const struct java_layout* layout, struct fram
   return 1;
 }
 
+// Whether objects may be moved now. If not, `count` is how many collections have begun.
+static inline int is_java_collecting(const struct java_layout* layout, u32* count) {
+  u8 collecting = 1;
+  u64 at = layout->collector;
+  return !at || SCRIPT_READ(&collecting, 1, at + layout->offset[java_collecting]) || collecting ||
+         SCRIPT_READ(count, sizeof(*count), at + layout->offset[java_collections]);
+}
+
+// Whether objects may have moved since the walk came to the heap. What it read there may then be
+// wrong.
+static inline int have_java_objects_moved(const struct java_layout* layout,
+                                          const struct java_chunk* chunk) {
+  u32 count = 0;
+  return is_java_collecting(layout, &count) || count != chunk->collections;
+}
+
 struct java_entering {
   const struct java_layout* layout;
   const struct frame* at;
@@ -151,9 +169,10 @@ static int try_java_entry(u32 turn, struct java_entering* in) {
 static inline int find_java_chunk(struct java_layout* layout, const struct frame* at,
                                   struct java_chunk* chunk, struct java_chunk_room* room) {
   struct java_entering entering = {.layout = layout, .at = at, .chunk = chunk, .room = room};
-  u32 forms = layout->chunk_form ? 1 : java_chunk_form_count;
+  u32 forms = layout->chunk_form ? 1 : java_chunk_form_count, count = 0;
   chunk->next = 0;
-  if (chunk->came != at->sp) return 0;
+  if (chunk->came != at->sp || is_java_collecting(layout, &count)) return 0;
+  chunk->collections = count;
   if (SCRIPT_READ(room->entry, sizeof(room->entry), at->sp + java_entry_of)) return 0;
   SCRIPT_LOOP(forms * java_entry_places, try_java_entry, &entering);
   if (!chunk->next) return 0;

@@ -56,6 +56,8 @@ enum java_field {
   java_symbol_text,
   java_stale_marked,  // marks of references that ZGC has still to look at, since 21
   java_stale_whole,   // the same of the ZGC that 21 has besides
+  java_collecting,    // whether a collection runs that stops Java's threads
+  java_collections,   // how many have begun
   java_field_count,
 };
 
@@ -103,12 +105,12 @@ struct java_frame {
 
 // The part of a virtual thread's frames in Java's heap in which the walk is.
 struct java_chunk {
-  u64 came;  // to this stack pointer, from a frame of Java's code; 0 = not yet
-  u64 end;   // of its frames; 0 = the walk is on the stack
-  u64 next;  // the part with their callers; 0 = there is none
-  u64 of;    // the object that both belong to
-  u32 form;  // of the objects
-  u32 pad;
+  u64 came;         // to this stack pointer, from a frame of Java's code; 0 = not yet
+  u64 end;          // of its frames; 0 = the walk is on the stack
+  u64 next;         // the part with their callers; 0 = there is none
+  u64 of;           // the object that both belong to
+  u32 form;         // of the objects
+  u32 collections;  // that had begun when the walk came here
 };
 
 struct java_layout {
@@ -116,6 +118,7 @@ struct java_layout {
   u64 table;
   u64 heaps_at, interpreter_at, call_stub_at;                             // of pointers
   u64 references_at, reference_bits_at, stale_marked_at, stale_whole_at;  // of the values below
+  u64 collector_at;                                                       // of a pointer
   u16 entry[java_field_count];  // by enum java_field: the number in the table
   u16 const_bytes, pool_bytes;  // of ConstMethod and ConstantPool
   u16 block_bytes;              // of what lies before each blob
@@ -130,6 +133,7 @@ struct java_layout {
   u64 references;  // what short references to objects are added to, shifted by
   u64 reference_bits;
   u64 stale_marked, stale_whole;  // addresses of these marks; 0 = another collector
+  u64 collector;                  // what knows of collections
   struct java_heap heap[java_most_heaps];
   u64 low, bytes;  // of all of these
   u64 interpreter, interpreter_bytes;

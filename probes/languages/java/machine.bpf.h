@@ -109,6 +109,7 @@ SCRIPT_FUNCTION int begin_java(struct java_layout* layout, u64 bias) {
   layout->reference_bits = reference_bits;
   layout->stale_marked = java_marks_at(layout, layout->stale_marked_at, java_stale_marked, bias);
   layout->stale_whole = java_marks_at(layout, layout->stale_whole_at, java_stale_whole, bias);
+  layout->collector = java_pointer_at(layout->collector_at + bias);
   beginning.heaps = java_pointer_at(heaps + layout->offset[java_array_data]);
   beginning.heap_count = count;
   SCRIPT_LOOP(java_most_heaps, read_java_heap, &beginning);

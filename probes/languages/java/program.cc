@@ -70,6 +70,9 @@ constexpr std::array java_fields{
     JavaField{bpf::java_symbol_text, "Symbol", "_body"},
     JavaField{bpf::java_stale_marked, "ZGlobalsForVMStructs", "_ZPointerLoadBadMask"},
     JavaField{bpf::java_stale_whole, "XGlobalsForVMStructs", "_XAddressBadMask"},
+    JavaField{bpf::java_collecting, "CollectedHeap", "_is_stw_gc_active"},
+    JavaField{bpf::java_collecting, "CollectedHeap", "_is_gc_active"},
+    JavaField{bpf::java_collections, "CollectedHeap", "_total_collections"},
 };
 constexpr uint16_t no_java_entry = 0xffff;
 
@@ -150,6 +153,7 @@ uint64_t take_fields(const LinkedFile& file, bpf::java_layout& layout) {
       layout.call_stub_at = address;
     if (type == "ZGlobalsForVMStructs" && name == "_instance_p") layout.stale_marked_at = address;
     if (type == "XGlobalsForVMStructs" && name == "_instance_p") layout.stale_whole_at = address;
+    if (type == "Universe" && name == "_collectedHeap") layout.collector_at = address;
     if (type == "CompressedOops" && (name == "_base" || name == "_narrow_oop._base"))
       layout.references_at = address;
     if (type == "CompressedOops" && (name == "_shift" || name == "_narrow_oop._shift"))
@@ -175,9 +179,9 @@ bool is_complete_java(const bpf::java_layout& layout) {
   for (const uint16_t entry : layout.entry)
     if (entry == no_java_entry) return false;
   return layout.heaps_at != 0 && layout.interpreter_at != 0 && layout.call_stub_at != 0 &&
-         layout.references_at != 0 && layout.reference_bits_at != 0 && layout.const_bytes != 0 &&
-         layout.const_bytes <= bpf::java_const_bytes && layout.pool_bytes != 0 &&
-         layout.block_bytes != 0;
+         layout.references_at != 0 && layout.reference_bits_at != 0 && layout.collector_at != 0 &&
+         layout.const_bytes != 0 && layout.const_bytes <= bpf::java_const_bytes &&
+         layout.pool_bytes != 0 && layout.block_bytes != 0;
 }
 
 }  // namespace

@@ -138,5 +138,26 @@ TEST_CASE("java: what is not a virtual thread's chunk is not walked") {
   }
 }
 
+TEST_CASE("java: the heap is not entered while a collection moves objects") {
+  WaitingThread thread(java_chunk_forms[0]);
+  JavaMachine& machine = thread.machine;
+  constexpr uint64_t collecting = 12, collections = 16;
+  const auto moved = [&] { return have_java_objects_moved(&machine.layout, &machine.chunk) != 0; };
+  machine.put(machine.collector + collections, uint32_t{7});
+  CHECK(thread.walk().back() == java_virtual_end);
+  CHECK(!moved());
+  machine.put(machine.collector + collecting, uint8_t{1});
+  CHECK(moved());
+  CHECK(thread.walk() == std::vector<uint64_t>{java_frozen});
+  machine.put(machine.collector + collecting, uint8_t{0});
+  CHECK(thread.walk().back() == java_virtual_end);
+  CHECK(!moved());
+  machine.put(machine.collector + collections, uint32_t{8});
+  CHECK(moved());
+  machine.layout.collector = 0;
+  CHECK(moved());
+  CHECK(thread.walk() == std::vector<uint64_t>{java_frozen});
+}
+
 }  // namespace
 }  // namespace memflame::bpf

@@ -21,6 +21,7 @@ inline constexpr uint64_t interpreter_at = code_low + 0x20000, call_stub_at = co
 struct JavaMachine {
   std::vector<uint8_t> memory = std::vector<uint8_t>(java_bytes);
   uint64_t next = java_base + 0x1000;
+  uint64_t collector = 0;
   java_layout layout{};
   JavaRoom room{};
   java_chunk chunk{};
@@ -38,8 +39,9 @@ struct JavaMachine {
     layout.block_bytes = 16;
     // The table of fields: the offset of each is in the process.
     constexpr uint16_t offsets[java_field_count] = {
-        0,   8,  16,  128, 240, 8, 16, 8, 16, 8,  16, 32, 20, 40, 100, 104, 48, 112, 120, 52, 56,
-        128, 60, 136, 144, 152, 8, 20, 8, 24, 28, 30, 32, 34, 36, 24,  64,  24, 4,   6,   8,  16};
+        0,   8,  16,  128, 240, 8,  16,  8,  16,  8,   16,  32, 20, 40, 100,
+        104, 48, 112, 120, 52,  56, 128, 60, 136, 144, 152, 8,  20, 8,  24,
+        28,  30, 32,  34,  36,  24, 64,  24, 4,   6,   8,   16, 12, 16};
     for (uint16_t i = 0; i < java_field_count; ++i) {
       layout.entry[i] = static_cast<uint16_t>(java_field_count - i);
       put(java_base + 0x100 + uint64_t{layout.entry[i]} * java_entry_bytes + java_entry_offset,
@@ -66,6 +68,9 @@ struct JavaMachine {
     layout.reference_bits_at = 0x30;
     layout.stale_marked_at = 0x38;
     layout.stale_whole_at = 0x40;
+    layout.collector_at = 0x48;
+    collector = make(24);
+    put(java_base + 0x48, collector);
     segments_ = segments;
     stubs_ = stubs;
   }

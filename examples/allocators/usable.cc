@@ -12,14 +12,15 @@
 
 namespace {
 
-// What is kept is what only --size usable gets right: every size has a few blocks.
+// What is kept is what only --size usable gets right: each size up to a page, and then one of a few, in steps that meet
+// all alignments, has a block.
 template <class Allocate>
 void each_size(const char* name, Allocate allocate) {
   int64_t total = 0;
   int64_t live = 0;
   int64_t count = 0;
   int64_t live_count = 0;
-  for (size_t size = 0; size <= size_t{1} << 20; size += size < 40000 ? 1 : 487) {
+  for (size_t size = 0; size <= size_t{1} << 20; size += size < 4096 ? 1 : size < 40000 ? 7 : 487) {
     void* block = allocate(size);
     if (block == nullptr) truth::fail("an allocation failed");
     const auto usable = static_cast<int64_t>(malloc_usable_size(block));

@@ -162,9 +162,12 @@ TEST_CASE("bytehound: names come from the copies of files in it") {
   const auto address = reinterpret_cast<uint64_t>(&is_bytehound) + 1;
   for (const bool files : {true, false}) {
     BytehoundWriter writer;
-    writer.header().maps(mapped).file("/nowhere/brew", program).file("/etc/text", "text");
+    writer.header()
+        .maps(mapped)
+        .file("/nowhere/brew", files ? program : "text")
+        .file("/etc/text", "text");
     writer.backtrace(1, {address}).alloc(1, 1, 0xa000, 16, 1);
-    Hound read(writer.packed(1000), {.files = files});
+    Hound read(writer.packed(1U << 16U), {.files = files});
     const auto& locations = read.history.recording.locations;
     const bool named = std::any_of(locations.begin(), locations.end(), [](const Location& each) {
       return !each.symbols.empty() &&

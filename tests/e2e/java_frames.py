@@ -12,9 +12,9 @@ import sys
 import tempfile
 
 from frames_lib import SIZE, as_said, stacks_of, watched
-from lib import check, equal, losses
+from lib import LONG, check, equal, losses
 
-COUNT = int(os.environ.get("MEMFLAME_JAVA_STACKS", "1500"))
+COUNT = int(os.environ.get("MEMFLAME_JAVA_STACKS", "1500" if LONG else "500"))
 PROGRAM = r'''
 import java.lang.reflect.*;
 import java.nio.file.*;
@@ -216,6 +216,8 @@ VIRTUAL_MODES = (("-Xint",), (), ("-XX:-Inline", "-XX:+UseSerialGC"), ("-XX:+Use
 COMPACT_MODES = (("-XX:+UseCompactObjectHeaders",), ("-XX:+UseCompactObjectHeaders", "-XX:-UseCompressedOops"))
 # Collectors that move objects while the program runs: a frame in an object that is being moved is not found, and marked.
 MOVING_MODES = (("-XX:+UseShenandoahGC",), ("-XX:+UseZGC",))
+if not LONG:  # each starts a virtual machine
+    VIRTUAL_MODES, COMPACT_MODES = VIRTUAL_MODES[:3], COMPACT_MODES[1:]
 FROZEN = "[truncated: callers in Java's heap]"
 FRAME = re.compile(r"(.*) \(([^()]*?)(?::(\d+))?\)$")
 
@@ -314,23 +316,29 @@ def compare(name, machine, *flags, threads=()):
     as_said(name, got, wanted)
 
 
-def compare_moving(name, machine, *flags, threads):
-    """Virtual threads some of whose callers are not found. The rest must be as it is."""
+def compare_moving(name, machine, *flags, threads, most_frozen=1):
+    """Virtual threads some of whose callers are not found: `most_frozen` of all stacks. The rest must be as it is."""
     wanted, memflame = run(machine, *flags, threads=threads)
     whole, frozen = profiled(name, memflame, wanted)
     check(whole, f"{name}: no whole stack")
     equal(f"{name}: wrong stacks", whole - wanted, {})
     ends = {stack[at:] for stack in wanted for at in range(len(stack))}
     equal(f"{name}: wrong ends of stacks", [stack for stack in frozen if stack and stack not in ends], [])
+    check(sum(frozen.values()) <= most_frozen * sum(wanted.values()), f"{name}: {sum(frozen.values())} cut stacks")
     print(f"{name}: {sum(whole.values())} whole stacks, {sum(frozen.values())} with callers in the heap")
 
 
 def compare_virtual(version, machine):
-    modes = [(compare, flags) for flags in VIRTUAL_MODES + (COMPACT_MODES if int(version) >= 25 else ())]
-    for test, flags in modes + [(compare_moving, flags) for flags in MOVING_MODES]:
-        name = f"Java {version} {' '.join(flags)}, virtual threads"
-        test(name, machine, *flags, threads=("virtual",))
-        test(name + " that give way", machine, *flags, threads=("yields",))
+    """With and without a thread that collects all the time. While a collection stops the program's threads it moves what
+    is in the heap, and malloc() goes on."""
+    name = f"Java {version} {{}}, virtual threads{{}}"
+    for flags in VIRTUAL_MODES + (COMPACT_MODES if int(version) >= 25 else ()):
+        compare(name.format(" ".join(flags), ""), machine, *flags, threads=("virtual",))
+        compare_moving(name.format(" ".join(flags), " that give way"), machine, *flags, threads=("yields",), most_frozen=0.1)
+    for flags in MOVING_MODES:
+        if LONG:
+            compare_moving(name.format(" ".join(flags), ""), machine, *flags, threads=("virtual",))
+        compare_moving(name.format(" ".join(flags), " that give way"), machine, *flags, threads=("yields",))
 
 
 def main():
@@ -341,7 +349,8 @@ def main():
     try:
         for version, machine in found.items():
             machine.compile("Frames.java", PROGRAM)
-            for flags in MODES:
+            newest = machine is list(found.values())[-1]
+            for flags in MODES if LONG or newest else MODES[:3]:
                 compare(f"Java {version} {' '.join(flags)}", machine, *flags)
             if int(version) >= 21:
                 compare_virtual(version, machine)

@@ -3,7 +3,7 @@
 middle of it: every result is the one of a run that nobody watched, and the exit status is 0. One memflame reads all of
 them each time.
 
-MEMFLAME_LANGUAGE_CYCLES=N: attach N times (default 8). An argument: the only language."""
+MEMFLAME_LANGUAGE_CYCLES=N: attach N times (default 4; 8 in "scripts/test full"). An argument: the only language."""
 import collections
 import os
 import random
@@ -14,9 +14,9 @@ import subprocess
 import sys
 import time
 
-from lib import MEMFLAME, PATIENCE, check, equal, path, spawn
+from lib import LONG, MEMFLAME, PATIENCE, check, equal, path, spawn
 
-CYCLES = int(os.environ.get("MEMFLAME_LANGUAGE_CYCLES", "8"))
+CYCLES = int(os.environ.get("MEMFLAME_LANGUAGE_CYCLES", "8" if LONG else "4"))
 
 # Functions made and thrown away, generators, exceptions and threads, with one result.
 PYTHON = r"""

@@ -13,9 +13,9 @@ import subprocess
 import sys
 
 from frames_lib import SIZE, same_native_frames, stacks_of, watched
-from lib import check, equal, losses, path
+from lib import LONG, check, equal, losses, path
 
-COUNT = int(os.environ.get("MEMFLAME_NODE_STACKS", "5000"))
+COUNT = int(os.environ.get("MEMFLAME_NODE_STACKS", "5000" if LONG else "1500"))
 PROGRAM = r'''
 const fs = require('fs'), vm = require('vm'), threads = require('worker_threads');
 const COUNT = Number(process.argv[2]), SIZE = %d, WARM = 10000;

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 from frames_lib import SIZE, as_told, same_native_frames, stacks_of, watched
-from lib import Memflame, PATIENCE, check, equal, losses, path, spawn, wait_until
+from lib import LONG, Memflame, PATIENCE, check, equal, losses, path, spawn, wait_until
 
 # PHP asks malloc for a string of this length, a head and a zero, in whole words.
 LENGTH = SIZE
@@ -416,7 +416,7 @@ file_put_contents($argv[2], json_encode($seen));
 echo "done\n";
 fgets(STDIN);
 ''' % (LENGTH, "\n".join(f"  if ($a > {i}) $a += {i};" for i in range(150)))
-COUNT = int(os.environ.get("MEMFLAME_PHP_STACKS", "5000"))
+COUNT = int(os.environ.get("MEMFLAME_PHP_STACKS", "5000" if LONG else "2000"))
 
 
 KNOWN = ("8.1", "8.2", "8.3", "8.4")

@@ -8,10 +8,10 @@ import os
 import sys
 
 from frames_lib import SIZE, as_said, same_native_frames, stacks_of, watched
-from lib import check, equal, losses, path
+from lib import LONG, check, equal, losses, path
 from python_lib import NONE, PROGRAM, is_script, pythons
 
-COUNT = int(os.environ.get("MEMFLAME_PYTHON_STACKS", "20000"))
+COUNT = int(os.environ.get("MEMFLAME_PYTHON_STACKS", "20000" if LONG else "7000"))
 
 
 def run(program, name, *options, count=COUNT, threads=3):

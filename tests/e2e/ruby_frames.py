@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from frames_lib import SIZE, as_told, same_native_frames, watched
-from lib import equal, path
+from lib import LONG, equal, path
 
 PROGRAM = r'''
 require 'fiddle'
@@ -246,7 +246,7 @@ puts 'done'
 $stdout.flush
 $stdin.gets
 ''' % (SIZE, "\n".join(f"  a += {i} if a > {i}" for i in range(150)))
-COUNT = int(os.environ.get("MEMFLAME_RUBY_STACKS", "10000"))
+COUNT = int(os.environ.get("MEMFLAME_RUBY_STACKS", "10000" if LONG else "4000"))
 
 
 KNOWN = ("3.1", "3.2", "3.3", "3.4")

@@ -11,12 +11,13 @@ import sys
 from lib import Memflame, check, path
 
 WORK_CC = """
-#include <regex>
-int main() { return std::regex_match("a", std::regex("a")); }
+#include <map>
+#include <string>
+int main() { return static_cast<int>(std::map<std::string, std::string>{{"a", "b"}}.size()); }
 """
 WORK_RB = """
 h = {}
-20_000.times { |i| h["key#{i}"] = [i, i.to_s * 3, { n: i }] }
+2_000.times { |i| h["key#{i}"] = [i, i.to_s * 3, { n: i }] }
 text = h.map { |k, v| "#{k}=#{v.inspect}" }.join("\\n")
 text.scan(/(\\d+)=\\[/) { |m| h.delete(m[0]) }
 puts Marshal.load(Marshal.dump(h)).size, text.gsub(/\\d/) { |d| d.succ }.size, h.keys.sort_by(&:size).size

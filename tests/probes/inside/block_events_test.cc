@@ -8,6 +8,7 @@
 
 #include "probes/inside/ring_reader.h"
 #include "tests/probes/inside/ring_writer.h"
+#include "tests/support/scaled.h"
 
 using namespace memflame;          // NOLINT(google-build-using-namespace): tests only
 using namespace memflame::inside;  // NOLINT(google-build-using-namespace)
@@ -242,7 +243,7 @@ TEST_CASE("times never go back") {
 // Whatever threads do, numbers say the same as the live table.
 TEST_CASE("the events of random records lead to the live table") {
   std::mt19937 random(7);
-  for (int round = 0; round < 200; ++round) {
+  for (size_t round = 0; round < scaled(200); ++round) {
     Told told;
     RingWriter one(told.exchange, 0, 0);
     RingWriter two(told.exchange, 1, 0);

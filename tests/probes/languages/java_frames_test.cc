@@ -14,6 +14,7 @@
 // Compiled alone: step.h has names that other tests use.
 #define JAVA_MEMORY_ALONE
 #include "tests/probes/languages/java_machine.h"
+#include "tests/support/scaled.h"
 
 namespace memflame::bpf {
 namespace {
@@ -443,7 +444,7 @@ TEST_CASE("java: tables of lines, as Java before 20 and since writes them") {
 
 TEST_CASE("java: hostile memory is bounded") {
   std::mt19937_64 random(7);
-  for (int turn = 0; turn < 3000; ++turn) {
+  for (size_t turn = 0; turn < scaled(3000); ++turn) {
     JavaMachine machine;
     machine.begin();
     const uint64_t method = machine.method("a/B", "run");

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "probes/processes/procfs.h"
+#include "tests/support/scaled.h"
 
 using namespace memflame;
 
@@ -19,7 +20,7 @@ TEST_CASE("a process that was tried can be traced at once") {
   }
   REQUIRE(child > 0);
   int still_traced = 0;
-  for (int i = 0; i < 5000; ++i) {
+  for (size_t i = 0; i < scaled(5000); ++i) {
     REQUIRE(why_not_traceable(child) == "");
     still_traced += status_field(read_file(proc_path(child, "status")), "TracerPid") != "0";
   }

@@ -77,8 +77,8 @@ Looks::Looks(std::vector<ProbeTypes> types, uint64_t start_ns)
 }
 
 Look Looks::take(RunFigures& figures, History& history, bool survey) {
-  figures.catch_up();
   const uint64_t now_ns = std::max(monotonic_ns(), start_ns_);
+  figures.catch_up();  // the figures of copied stacks come as records
   Look look;
   look.time_ns = now_ns - start_ns_;
   look.gauges = read_gauges(figures.processes());

@@ -26,8 +26,9 @@ class EndingProcess : public RunFigures {
 
   const StackLog& stacks() const override { return log_; }
   const Processes& processes() const override { return processes_; }
-  void catch_up() override {}
+  void catch_up() override { caught_up_ns_ = monotonic_ns(); }
   void add_figures(size_t, std::span<const ValueType>, Rows& rows) override {
+    complete_until_ns_ = caught_up_ns_;
     for (const auto& [key, bytes] : live_) rows.add(key, "", {bytes}, 1);
     if (ends_while_read_) end();
   }
@@ -43,6 +44,8 @@ class EndingProcess : public RunFigures {
     live_[key] = bytes;
   }
   void ends_while_figures_are_read() { ends_while_read_ = true; }
+  // The time until which the figures that were added had all that comes as records.
+  uint64_t complete_until_ns() const { return complete_until_ns_; }
 
  private:
   void end() {
@@ -55,6 +58,7 @@ class EndingProcess : public RunFigures {
   StackLog log_;
   std::map<uint64_t, int64_t> live_;
   bool ends_while_read_ = false;
+  uint64_t caught_up_ns_ = 0, complete_until_ns_ = 0;
 };
 
 }  // namespace
@@ -74,4 +78,13 @@ TEST_CASE("a process ends in the look that has all of its figures") {
   CHECK(after.rows.size() == 1);
   CHECK(after.ended == std::vector{space});
   CHECK(looks.take(figures, history, false).ended.empty());
+}
+
+TEST_CASE("a look has all that was recorded before its time") {
+  EndingProcess figures;
+  const uint64_t start_ns = monotonic_ns();
+  Looks looks({{"alloc", true, {{"live", Unit::bytes}}}}, start_ns);
+  History history;
+  const Look look = looks.take(figures, history, false);
+  CHECK(start_ns + look.time_ns <= figures.complete_until_ns());
 }

@@ -136,7 +136,7 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
                          session.bytes()};
   };
   const LoopParts parts{.run = session,
-                        .arm = [&session] { session.arm(); },
+                        .arm = [&session] { return session.arm(); },
                         .poll = [&session] { session.poll(); },
                         .wants_end = [&session] { return session.wants_end(); },
                         .figures = figures,

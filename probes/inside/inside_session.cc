@@ -96,7 +96,7 @@ void InsideSession::look_for_others() {
                     .enter = counts_ ? enter_ : nullptr});
 }
 
-void InsideSession::arm() {
+uint64_t InsideSession::arm() {
   // Otherwise the kernel makes each wait of this thread up to 50 µs longer, in which rings fill.
   ::prctl(PR_SET_TIMERSLACK, 1);
   armed_ns_ = monotonic_ns();
@@ -108,6 +108,7 @@ void InsideSession::arm() {
   }
   publish(exchange_.control().heartbeat, now_ticks());
   publish(exchange_.control().reading, exchange_.run());
+  return armed_ns_;
 }
 
 void InsideSession::disarm() {

@@ -56,7 +56,7 @@ class InsideSession : public LiveRun, private RunFigures {
   const std::map<pid_t, uint32_t>& guests() const { return guests_.living(); }
   void serve() { round(); }
 
-  void arm();
+  uint64_t arm();
   // Counting ends; agents go quiet.
   void disarm();
   // Takes what comes for about 10 ms, 50 ms if blocks are sampled and hardly any come, or until the

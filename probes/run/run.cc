@@ -74,9 +74,10 @@ Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& obs
                          session.map_memory()};
   };
   const auto arm = [&] {
-    session.arm();
+    const uint64_t armed_ns = session.arm();
     if ((options.reachable || options.waste) && command != nullptr)
       watch.emplace(command->pid(), options.reachable ? "--reachable" : "--value " + options.value);
+    return armed_ns;
   };
   const LoopParts parts{.run = session,
                         .arm = arm,

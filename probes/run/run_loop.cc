@@ -111,8 +111,7 @@ uint64_t begin_counting(const LoopParts& parts, const ProbeOptions& options, Com
     release();
     wait_until_resumed(parts, ends, signals, observer, info);
   }
-  parts.arm();
-  const uint64_t armed_ns = monotonic_ns();
+  const uint64_t armed_ns = parts.arm();
   if (!options.start_paused) release();
   return armed_ns;
 }

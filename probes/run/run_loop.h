@@ -40,8 +40,8 @@ struct StatusFigures {
 
 struct LoopParts {
   LiveRun& run;
-  std::function<void()> arm;   // from then on it counts
-  std::function<void()> poll;  // takes what there is; about 10 ms
+  std::function<uint64_t()> arm;  // lets counting begin; returns when that was (CLOCK_MONOTONIC)
+  std::function<void()> poll;     // takes what there is; about 10 ms
   std::function<bool()> wants_end = [] { return false; };
   std::function<StatusFigures()> figures;
   Unit unit = Unit::bytes;  // of the amount

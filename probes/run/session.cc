@@ -172,7 +172,7 @@ void Session::attach() {
   for (const auto& probe : probes_) probe->accounting->attach(probe->loaded, processes_.spaces());
 }
 
-void Session::arm() {
+uint64_t Session::arm() {
   // Each space's counters begin at the figures that the OS gives now. So the sum of all changes is
   // the OS's figure at the end, whatever happens between this reading and the first event.
   BpfObject& object = first().loaded.object;
@@ -187,6 +187,7 @@ void Session::arm() {
   armed_ = true;
   for (const auto& probe : probes_) probe->accounting->armed(armed_ns_);
   stacks_.unwinder.armed();
+  return armed_ns_;
 }
 
 void Session::disarm() {

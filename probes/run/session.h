@@ -42,9 +42,9 @@ class Session : public LiveRun, private RunFigures {
   // Adds all processes of the target that exist now.
   void add_present_targets();
 
-  void attach();  // the probes themselves
-  void arm();     // counting begins
-  void disarm();  // counting ends at once
+  void attach();   // the probes themselves
+  uint64_t arm();  // counting begins; when that was (CLOCK_MONOTONIC)
+  void disarm();   // counting ends at once
   // With ProbeOptions::reachable or waste. Looks at the command's memory if it is held at its end,
   // and lets it go.
   void scan_ending(ExitWatch& watch, pid_t pid);

@@ -30,7 +30,7 @@ GoHeaps::GoHeaps(const Probe& probe, const ProbeOptions& options, Others others)
     : GoLiveRun(probe, options, true),  // nobody asks for the OS's figures
       others_are_(others) {}
 
-void GoHeaps::arm() { armed_ns_ = monotonic_ns(); }
+uint64_t GoHeaps::arm() { return armed_ns_ = monotonic_ns(); }
 
 void GoHeaps::poll() {
   std::this_thread::sleep_for(heaps_poll);

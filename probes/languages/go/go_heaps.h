@@ -39,7 +39,7 @@ class GoHeaps : public GoLiveRun {
   // Both must outlive this. Throws Error.
   GoHeaps(const Probe& probe, const ProbeOptions& options, Others others);
 
-  void arm();
+  uint64_t arm();
   void step();  // looks for processes if it is time, and at one of them; some milliseconds
   void poll();  // about 10 ms
   void disarm() { see_ends(); }

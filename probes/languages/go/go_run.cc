@@ -55,7 +55,7 @@ Run run_session(Session& session, const std::vector<pid_t>& pids, const ProbeRun
         .events = session.sampled_blocks(), .amount = session.live_bytes(), .lost = 0};
   };
   const LoopParts parts{.run = session,
-                        .arm = [&session] { session.arm(); },
+                        .arm = [&session] { return session.arm(); },
                         .poll = [&session] { session.poll(); },
                         .figures = figures,
                         .unit = probe.probe->types(options, false)[0].unit};

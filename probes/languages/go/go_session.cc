@@ -39,9 +39,10 @@ GoHeapSession::GoHeapSession(const Probe& probe, const ProbeOptions& options)
   }
 }
 
-void GoHeapSession::arm() {
+uint64_t GoHeapSession::arm() {
   processes_.os().read_starts([](uint32_t, const OsMemory&) {});
   armed_ns_ = monotonic_ns();
+  return armed_ns_;
 }
 
 void GoHeapSession::poll() {

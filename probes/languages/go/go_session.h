@@ -26,7 +26,7 @@ class GoHeapSession : public GoLiveRun {
   GoHeapSession(const Probe& probe, const ProbeOptions& options);
 
   pid_t pid() const { return process_.pid(); }
-  void arm();
+  uint64_t arm();
   void poll();    // about 10 ms
   void disarm();  // takes the last reading
 

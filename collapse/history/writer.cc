@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "collapse/history/name_codec.h"
@@ -173,7 +175,11 @@ void HistoryWriter::finish(const History& run) {
   }
   append(last);
   flush();
-  ::fdatasync(fd_);
+  // Some file systems say only now that there is no room, or that the disk is broken. What cannot
+  // be synchronized, such as a pipe, says EINVAL.
+  if (::fdatasync(fd_) != 0 && errno != EINVAL)
+    throw Error("cannot write all of " + file_->name() + " to disk: " + std::strerror(errno) +
+                "; see what can be read of it, free space or record to another disk");
 }
 
 uint64_t HistoryWriter::packed_size(std::span<const Chunk> chunks) {

@@ -3,8 +3,11 @@
 #include "collapse/history/writer.h"
 
 #include <doctest/doctest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <utility>
 
@@ -17,6 +20,8 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
 
+int sync_error = 0;
+
 bool has_note(const History& history, std::string_view text) {
   const auto& notes = history.recording.meta.notes;
   return std::any_of(notes.begin(), notes.end(),
@@ -24,6 +29,12 @@ bool has_note(const History& history, std::string_view text) {
 }
 
 }  // namespace
+
+// The system's, unless it is to fail.
+extern "C" int fdatasync(int fd) {
+  errno = sync_error;
+  return sync_error != 0 ? -1 : static_cast<int>(::syscall(SYS_fdatasync, fd));
+}
 
 TEST_CASE("a limit is kept, and totals stay exact") {
   MadeUpRun run({.stacks_at_once = 20, .stacks_a_step = 0, .changed = 8, .survey_every = 10});
@@ -132,6 +143,21 @@ TEST_CASE("a full disk is an error, leaves what was written, and may end") {
   look();
   const History read = read_bytes(file.bytes());
   CHECK(read.looks == run.history().looks);
+}
+
+TEST_CASE("a disk that fails at the end is an error") {
+  MadeUpRun run;
+  const RecordingFile file;
+  HistoryWriter writer = writer_of(file.path(), run);
+  run.step();
+  writer.add(run.history(), run.last());
+  sync_error = EIO;
+  CHECK_THROWS_WITH_AS(writer.finish(run.history()), doctest::Contains("Input/output error"),
+                       Error);
+  // What has no disk behind it.
+  sync_error = EINVAL;
+  writer.finish(run.history());
+  sync_error = 0;
 }
 
 TEST_CASE("a week fits into the limit") {

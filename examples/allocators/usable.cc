@@ -12,8 +12,8 @@
 
 namespace {
 
-// What is kept is what only --size usable gets right: each size up to a page, and then one of a few, in steps that meet
-// all alignments, has a block.
+// What is kept is what only --size usable gets right: each size up to a page, and then one of a
+// few, in steps that meet all alignments, has a block.
 template <class Allocate>
 void each_size(const char* name, Allocate allocate) {
   int64_t total = 0;

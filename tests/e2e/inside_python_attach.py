@@ -73,8 +73,6 @@ def tables_are_as_before(target):
 with open(path("work.py"), "w", encoding="utf-8") as file:
     file.write(WORK)
 versions = pythons()
-if not LONG and len(versions) > 2:  # one after another, each for a minute: the oldest and the newest
-    versions = {minor: versions[minor] for minor in (min(versions, key=int), max(versions, key=int))}
 if not versions:
     print(NONE)
     sys.exit(77)

@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 
+from lib import LONG
+
 # Allocates by the statement that takes the place of %s, from random paths of calls, and counts its stacks there.
 PROGRAM = r'''
 import asyncio, collections, ctypes, functools, json, random, re, sys, threading
@@ -220,8 +222,8 @@ NONE = "SKIPPED: no Python 3.11 to 3.15"
 
 
 def pythons():
-    """The interpreters here that memflame knows, by version, also those of pyenv. MEMFLAME_PYTHON: programs elsewhere,
-    with a colon between them."""
+    """The interpreters here that memflame knows, by version, also those of pyenv: all in "scripts/test full", else the oldest
+    and the newest. MEMFLAME_PYTHON: programs elsewhere, with a colon between them; then it is all, too."""
     found = {}
     elsewhere = os.environ.get("MEMFLAME_PYTHON", "").split(":") + glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
     for name in ("/usr/bin/python3", *(f"python3.{minor}" for minor in KNOWN), *elsewhere):
@@ -233,6 +235,8 @@ def pythons():
             program, major, minor = told.stdout.split()
             if major == "3" and int(minor) in KNOWN:
                 found.setdefault(minor, program)
+    if not LONG and len(found) > 2 and "MEMFLAME_PYTHON" not in os.environ:
+        found = {minor: found[minor] for minor in (min(found, key=int), max(found, key=int))}
     return found
 
 

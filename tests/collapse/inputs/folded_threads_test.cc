@@ -10,6 +10,7 @@
 
 #include "collapse/inputs/folded/folded_names.h"
 #include "tests/collapse/inputs/inputs.h"
+#include "tests/support/scaled.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -91,7 +92,8 @@ TEST_CASE("the first mistake of folded text is told, whoever reads it") {
   const std::string first = folded_error_by(1, text);
   CHECK(first.find(":" + std::to_string(2 * lines + 2) + ":") != std::string::npos);
   for (const unsigned threads : {2U, 3U, 5U})
-    for (int repeat = 0; repeat < 2; ++repeat) CHECK(folded_error_by(threads, text) == first);
+    for (size_t repeat = 0; repeat < scaled(20); ++repeat)
+      CHECK(folded_error_by(threads, text) == first);
 }
 
 TEST_CASE("a stack follows another one if what it does not share is new") {

@@ -2,12 +2,23 @@
 """Shared by the cases that compare functions in stacks with what a program says of its own stacks."""
 import collections
 import json
+import os
+import re
 import signal
 import subprocess
 
 from lib import Memflame, PATIENCE, check, equal, losses, spawn
 
 SIZE = 777_777
+
+
+def program_text(name, **words):
+    """The text of a program of languages/, with what stands for the words that it leaves open."""
+    with open(os.path.join(os.path.dirname(__file__), "languages", name), encoding="utf-8") as file:
+        text = file.read()
+    for word, value in words.items():
+        text = re.sub(rf"\b{word}\b", lambda _, value=value: str(value), text)
+    return text
 
 
 def watched(command, *options, go="go\n", leave="leave\n", largest=SIZE, still=False, **more):

@@ -6,9 +6,9 @@ import json
 import os
 import sys
 
-from frames_lib import SIZE, as_said, stacks_of, watched
+from frames_lib import SIZE, as_said, program_text, stacks_of, watched
 from lib import check, equal, losses, path
-from python_lib import NONE, PROGRAM, is_script, pythons
+from python_lib import NONE, is_script, pythons
 
 COUNT = int(os.environ.get("MEMFLAME_PYTHON_STACKS", "5000"))
 KINDS = {
@@ -27,7 +27,7 @@ if not versions:
     sys.exit(77)
 for kind, allocate in KINDS.items():
     with open(path(f"{kind}.py"), "w", encoding="utf-8") as file:
-        file.write((PROGRAM % allocate).replace("\nseen = ", TEXT + "seen = ", 1))
+        file.write(program_text("frames.py", ALLOCATE=allocate).replace("\nseen = ", TEXT + "seen = ", 1))
     for minor, program in versions.items():
         truth = path("truth.json")
         memflame = watched([program, path(f"{kind}.py"), str(COUNT), truth, "3"], "--inside", "--python-heap",

@@ -7,9 +7,9 @@ import json
 import os
 import sys
 
-from frames_lib import SIZE, as_said, same_native_frames, stacks_of, watched
+from frames_lib import SIZE, as_said, program_text, same_native_frames, stacks_of, watched
 from lib import LONG, check, equal, losses, path
-from python_lib import NONE, PROGRAM, is_script, pythons
+from python_lib import NONE, is_script, pythons
 
 COUNT = int(os.environ.get("MEMFLAME_PYTHON_STACKS", "20000" if LONG else "7000"))
 
@@ -24,7 +24,7 @@ def run(program, name, *options, count=COUNT, threads=3):
 
 
 with open(path("frames.py"), "w", encoding="utf-8") as file:
-    file.write(PROGRAM % f"libc.free(libc.malloc({SIZE}))")
+    file.write(program_text("frames.py", ALLOCATE=f"libc.free(libc.malloc({SIZE}))"))
 versions = pythons()
 if not versions:
     print(NONE)

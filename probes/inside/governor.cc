@@ -17,6 +17,10 @@ constexpr uint64_t most_live_samples = 32768;
 
 double in_seconds(double count, double ns) { return count * ns / 1e9; }
 
+double percent_of(double cost, double read, double cpu) {
+  return overhead_percent(cost + read, cpu + read);
+}
+
 }  // namespace
 
 Governor::Governor(double budget_percent, bool with_children)
@@ -36,13 +40,16 @@ CostReading Governor::reading(const AgentWork& work, const std::vector<pid_t>& p
   now.trap_seconds = in_seconds(all, passed_over_ns);
   now.cost_seconds = now.trap_seconds + work.sampled_seconds +
                      in_seconds(static_cast<double>(work.frees), free_ns);
+  now.read_seconds = work.read_seconds;
   for (const pid_t pid : pids) now.cpu_seconds += cpu_seconds(pid, with_children_);
   return now;
 }
 
 std::optional<CostReading> Governor::add(const CostReading& now) {
   const std::optional<CostReading> between = sums_->add(now);
-  if (between) budget_.set_whole(overhead_percent(sums_->cost_seconds(), sums_->cpu_seconds()));
+  if (between)
+    budget_.set_whole(
+        percent_of(sums_->cost_seconds(), sums_->read_seconds(), sums_->cpu_seconds()));
   return between;
 }
 
@@ -69,7 +76,7 @@ std::optional<uint64_t> Governor::poll(const std::function<AgentWork()>& work, c
   const double unavoidable = between->trap_seconds;
   const uint64_t distance = budget_.distance();
   budget_.judge({.distance = distance,
-                 .overhead = overhead_percent(cost, cpu),
+                 .overhead = percent_of(cost, between->read_seconds, cpu),
                  .probes = overhead_percent(unavoidable, cpu - cost + unavoidable),
                  .room = room_for(done.live)},
                 now.seconds - sums_->start());

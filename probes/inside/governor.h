@@ -4,7 +4,8 @@
 //
 // The cost of a sampled allocation is measured by the agents, each time. The free of one, and what
 // the hooks take for a block that is passed over, are too short to be measured in place: they have
-// fixed prices. How many were passed over is what the samples stand for.
+// fixed prices. How many were passed over is what the samples stand for. What memflame takes to
+// read them counts, too: on a busy machine it is taken from the processes.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,7 @@ struct AgentWork {
   uint64_t stand_for = 0;      // allocations, passed over or not
   uint64_t frees = 0;          // that were recorded
   double sampled_seconds = 0;  // in agents, for `sampled`
+  double read_seconds = 0;     // in memflame, for all of these
   uint64_t live = 0;           // sampled blocks, now
 };
 

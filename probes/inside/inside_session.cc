@@ -10,6 +10,7 @@
 #include <array>
 #include <ctime>
 
+#include "core/clock.h"
 #include "probes/inside/descriptors.h"
 #include "probes/loading/kernel_features.h"
 #include "probes/run/side_by_side.h"
@@ -133,7 +134,16 @@ size_t InsideSession::read_rings() {
   round_ticks_ = now_ticks();
   publish(exchange_.control().heartbeat, round_ticks_);
   see_if_given_up();
-  return reader_.read();
+  return read_records();
+}
+
+size_t InsideSession::read_records() {
+  if (!governor_) return reader_.read();
+  const uint64_t before = thread_cpu_ns();
+  const size_t records = reader_.read();
+  // Looking for records costs the same at all rates.
+  if (records != 0) read_ns_ += thread_cpu_ns() - before;
+  return records;
 }
 
 // One round: records, then guests. Whatever a guest that is let in now records is read later.
@@ -214,6 +224,7 @@ AgentWork InsideSession::work() const {
           .frees = read.records - read.stacks,
           .sampled_seconds = static_cast<double>(guests_.counts().sample_ticks) /
                              static_cast<double>(ticks_.per_ms()) / 1e3 * stacks_of_each,
+          .read_seconds = static_cast<double>(read_ns_) / 1e9,
           .live = blocks_.table().size()};
 }
 

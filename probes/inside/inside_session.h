@@ -56,7 +56,7 @@ class InsideSession : public LiveRun, private RunFigures {
   const std::map<pid_t, uint32_t>& guests() const { return guests_.living(); }
   void serve() { round(); }
 
-  uint64_t arm();
+  uint64_t arm();  // counting begins; when that was (CLOCK_MONOTONIC)
   // Counting ends; agents go quiet.
   void disarm();
   // Takes what comes for about 10 ms, 50 ms if blocks are sampled and hardly any come, or until the
@@ -123,6 +123,7 @@ class InsideSession : public LiveRun, private RunFigures {
   // Agents give up when memflame was stopped, or had no processor, while their rings were full.
   void see_if_given_up();
   size_t read_rings();
+  size_t read_records();
   size_t round();
   void rest();
   bool wait(uint64_t ns);
@@ -165,6 +166,7 @@ class InsideSession : public LiveRun, private RunFigures {
   std::optional<BlockEvents> told_;
   std::vector<RawStackId> stack_ids_;  // in the history, by number; none until an event needs it
   std::optional<Governor> governor_;   // with --max-overhead
+  uint64_t read_ns_ = 0;               // of processor time, if there is a governor
   uint64_t armed_ns_ = 0;
   uint64_t given_up_ns_ = 0;  // when agents were found to have taken memflame for gone; 0 = never
   uint64_t round_ticks_ = 0;  // TSC, when the last round began

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ctime>
 
+#include "core/clock.h"
 #include "probes/processes/spaces.h"
 
 namespace memflame {
@@ -20,20 +20,14 @@ class Pace {
   template <typename LookAtAll>
   void look(const LookAtAll& look_at_all) {
     if (monotonic_ns() < next_ns_) return;
-    const uint64_t began = processor_ns();
+    const uint64_t began = thread_cpu_ns();
     look_at_all();
-    const uint64_t took = processor_ns() - began;
+    const uint64_t took = thread_cpu_ns() - began;
     next_ns_ = monotonic_ns() + std::clamp(took * share_, shortest_ns_, longest_ns);
   }
 
  private:
   static constexpr uint64_t longest_ns = 5'000'000'000;
-
-  static uint64_t processor_ns() {
-    timespec now{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-  }
 
   uint64_t shortest_ns_, share_, next_ns_ = 0;
 };

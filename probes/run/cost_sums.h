@@ -19,6 +19,7 @@ struct CostReading {
   double cpu_seconds = 0;     // used by the targets, memflame's cost included
   double cost_seconds = 0;    // memflame's part of cpu_seconds
   double trap_seconds = 0;    // the part of cost_seconds for traps at entries
+  double read_seconds = 0;    // memflame's own, to read what the targets recorded
   double seen = 0, kept = 0;  // allocations
 };
 
@@ -35,11 +36,12 @@ class CostSums {
   // Sums of the times that could be compared.
   double cpu_seconds() const { return cpu_seconds_; }
   double cost_seconds() const { return cost_seconds_; }
+  double read_seconds() const { return read_seconds_; }
   double start() const { return first_.seconds; }
 
  private:
   CostReading first_, last_;
-  double cpu_seconds_ = 0, cost_seconds_ = 0;
+  double cpu_seconds_ = 0, cost_seconds_ = 0, read_seconds_ = 0;
 };
 
 }  // namespace memflame

@@ -39,9 +39,9 @@ class GoHeaps : public GoLiveRun {
   // Both must outlive this. Throws Error.
   GoHeaps(const Probe& probe, const ProbeOptions& options, Others others);
 
-  uint64_t arm();
-  void step();  // looks for processes if it is time, and at one of them; some milliseconds
-  void poll();  // about 10 ms
+  uint64_t arm();  // when that was (CLOCK_MONOTONIC)
+  void step();     // looks for processes if it is time, and at one of them; some milliseconds
+  void poll();     // about 10 ms
   void disarm() { see_ends(); }
 
   // Processes that were asked for, that run, and whose heap nobody watches.

@@ -26,9 +26,9 @@ class GoHeapSession : public GoLiveRun {
   GoHeapSession(const Probe& probe, const ProbeOptions& options);
 
   pid_t pid() const { return process_.pid(); }
-  uint64_t arm();
-  void poll();    // about 10 ms
-  void disarm();  // takes the last reading
+  uint64_t arm();  // when that was (CLOCK_MONOTONIC)
+  void poll();     // about 10 ms
+  void disarm();   // takes the last reading
 
   void read_pss() override { processes_.read_pss(); }
   Losses losses() const override { return killed_ ? killed_->losses() : Losses(); }

@@ -13,6 +13,7 @@ CostReading reading(double seconds, double cpu, double cost) {
           .cpu_seconds = cpu,
           .cost_seconds = cost,
           .trap_seconds = cost / 2,
+          .read_seconds = cost / 4,
           .seen = 1000 * seconds,
           .kept = 10 * seconds};
 }
@@ -27,6 +28,7 @@ TEST_CASE("what came between two readings counts once") {
   CHECK(first->cpu_seconds == doctest::Approx(0.4));
   CHECK(first->cost_seconds == doctest::Approx(0.1));
   CHECK(first->trap_seconds == doctest::Approx(0.05));
+  CHECK(first->read_seconds == doctest::Approx(0.025));
   CHECK(first->seen == doctest::Approx(500));
   CHECK(first->kept == doctest::Approx(5));
   const auto second = sums.add(reading(101, 7.5, 3.15));
@@ -34,6 +36,7 @@ TEST_CASE("what came between two readings counts once") {
   CHECK(second->cpu_seconds == doctest::Approx(0.1));
   CHECK(sums.cpu_seconds() == doctest::Approx(0.5));
   CHECK(sums.cost_seconds() == doctest::Approx(0.15));
+  CHECK(sums.read_seconds() == doctest::Approx(0.0375));
   CHECK(sums.start() == 100);
 }
 

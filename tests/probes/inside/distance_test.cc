@@ -12,8 +12,12 @@ using namespace memflame::inside;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-double minus_log2_of(uint64_t random) {
-  return static_cast<double>(64 - std::log2(static_cast<long double>(random)));
+long double minus_ln_of(uint64_t random) {
+  return (64 - std::log2(static_cast<long double>(random))) * std::log(2.0L);
+}
+
+long double got_for(uint64_t random) {
+  return std::ldexp(static_cast<long double>(minus_ln(random)), -log_bits);
 }
 
 }  // namespace
@@ -23,11 +27,19 @@ TEST_CASE("distance: the logarithm is exact to its last bits") {
   for (int i = 0; i < 20000; ++i) {
     random = i % 2 == 0 ? next_state(random) : random >> i % 64 | 1;
     CAPTURE(random);
-    const double got = std::ldexp(static_cast<double>(minus_log2(random)), -48);
-    CHECK(std::abs(got - minus_log2_of(random)) < 1e-13 * 64);
+    CHECK(std::abs(got_for(random) - minus_ln_of(random)) < std::ldexp(64, -log_bits));
   }
+  // Around each part of the table, and at both ends.
+  for (uint64_t part = 64; part < 128; ++part)
+    for (const uint64_t near : {part << 57, (part << 57) - 1, (part << 57) + 1}) {
+      CAPTURE(near);
+      CHECK(std::abs(got_for(near) - minus_ln_of(near)) < std::ldexp(4, -log_bits));
+    }
   for (const uint64_t power : {uint64_t{1}, uint64_t{1} << 20, uint64_t{1} << 63})
-    CHECK(minus_log2(power) == static_cast<uint64_t>(64 - std::log2(power)) << 48);
+    CHECK(std::abs(got_for(power) - minus_ln_of(power)) < std::ldexp(64, -log_bits));
+  // Just below 2^64, where the logarithm is that distance, nothing wraps around.
+  for (uint64_t below = 1; below < 5000; below += 7)
+    CHECK(minus_ln(0 - below) <= (below >> (64 - log_bits)) + 8);
 }
 
 // By the definition of `distance`, a block of `size` bytes reaches the mark if the distance is at

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ctime>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "probes/loading/bpf_syscall.h"
 #include "probes/loading/links.h"
@@ -48,20 +48,14 @@ uint64_t file_offset(void (*function)()) {
   throw Error("internal: memflame does not find its own code in /proc/self/maps");
 }
 
-double cpu_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
 // The minimum of many short rounds, because other load on the machine makes some of them slower.
 double nanoseconds_per_call(void (*function)()) {
   constexpr int calls = 100;
   double best = std::numeric_limits<double>::max();
   for (int round = 0; round < 40; ++round) {
-    const double start = cpu_ns();
+    const uint64_t start = thread_cpu_ns();
     for (int i = 0; i < calls; ++i) function();
-    best = std::min(best, (cpu_ns() - start) / calls);
+    best = std::min(best, static_cast<double>(thread_cpu_ns() - start) / calls);
   }
   return best;
 }

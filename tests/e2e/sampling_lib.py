@@ -60,21 +60,25 @@ def spread_bounds(runs):
     return ratios[2] * 0.9, ratios[-3] * 1.1  # estimates are not quite normally distributed
 
 
-def said_bounds(probability, column, runs):
-    """Bounds of the variance that is said, on average of the runs, relative to the true one. Few samples say little: 512 KiB
-    between them meet three of the tiny blocks that stay, which are most of all blocks."""
-    variance = spread = 0.0
-    for size, stays in BLOCKS:
-        if column.startswith("live") and not stays:
-            continue
+def said_bounds(probability, column, runs, tiny):
+    """Bounds of the variance that is said, the mean of the runs. `tiny`: the mean estimate of the tiny blocks, of which 512 KiB
+    between samples meet three, although they are most of all blocks. Each of these says the same, so what they say is known."""
+    def said(size):
         p = probability(size)
-        # A sampled block says this, an unsampled one nothing.
-        part = (1 if column.endswith("count") else size * size) * (1 - p) / (p * p)
-        variance += p * part
+        return p, (1 if column.endswith("count") else size * size) * (1 - p) / (p * p)
+
+    mean = spread = 0.0
+    for size, stays in BLOCKS:
+        if function_of(size) == "tiny_blocks" or (column.startswith("live") and not stays):
+            continue
+        p, part = said(size)
+        mean += p * part
         spread += p * (1 - p) * part * part
-    far = FAR * math.sqrt(spread / runs) / variance if variance else 0
-    # What is said rounds, and counts a block with that of others of its stack.
-    return 0.9 * (1 - far), 1.1 * (1 + far)
+    p, part = said(48)
+    mean += tiny / (1 if column.endswith("count") else 48) * p * part
+    far = FAR * math.sqrt(spread / runs)
+    # What is said is rounded.
+    return 0.97 * (mean - far), 1.03 * (mean + far)
 
 
 def function_of(size):
@@ -87,12 +91,14 @@ def check_rate(observe, options, probability, runs):
     found = {column: [] for column in COLUMNS}
     predicted = {column: [] for column in COLUMNS}
     functions = {}
+    tiny = dict.fromkeys(COLUMNS, 0)
     for _ in range(runs):
         profile, summary, truth = observe(*options)
         lossless(profile, summary)
         for column in COLUMNS:
             found[column].append(profile.sum(column))
             predicted[column].append(summary["standard_errors"][column])
+            tiny[column] += profile.sum(column, "tiny_blocks")
             stated = sum(f[column.replace("-", "_")] for f in truth["functions"].values())
             equal(f"the sizes known here and to the program, {column}", stated, sums[column])
         for function in truth["functions"]:
@@ -116,10 +122,9 @@ def check_rate(observe, options, probability, runs):
                   f"{options} {column}: the mean is {mean / sums[column]:.4f} of the truth")
         check(low < ratio < high, f"{options} {column}: the spread is {ratio:.2f} of the variance, "
                                   f"not {low:.2f} to {high:.2f}")
-        least, most = said_bounds(probability, column, runs)
-        said_ratio = (said / errors[column]) ** 2
-        check(least < said_ratio < most, f"{options} {column}: {said_ratio:.2f} times the variance is said, "
-                                         f"not {least:.2f} to {most:.2f}")
+        least, most = said_bounds(probability, column, runs, tiny[column] / runs)
+        check(least <= said ** 2 <= most,
+              f"{options} {column}: the variance {said ** 2:.4g} is said, not {least:.4g} to {most:.4g}")
     # Each part, too.
     for function in functions:
         parts = [size for size, _ in BLOCKS if function == function_of(size)]

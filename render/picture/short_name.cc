@@ -76,6 +76,18 @@ bool has_open_bracket(const std::vector<std::string_view>& parts) {
   return false;
 }
 
+// Without " (app.py:41)" at its end, which is not a function's arguments.
+std::string_view without_place(std::string_view name) {
+  const size_t open = name.rfind(" (");
+  if (open == std::string_view::npos || open == 0 || !name.ends_with(')')) return name;
+  const std::string_view place = name.substr(open + 2, name.size() - open - 3);
+  const size_t line = place.rfind(':') + 1;  // 0 = there is none
+  const bool is_place = line != 0 && line < place.size() &&
+                        place.find_first_of("()") == std::string_view::npos &&
+                        place.find_first_not_of("0123456789", line) == std::string_view::npos;
+  return is_place ? name.substr(0, open) : name;
+}
+
 // "…/tsdb.(*memSeries).append", "…(*memSeries).append" and "…append" of a method of Go; none of
 // other names.
 std::vector<std::string> shorter_go_names(std::string_view name) {
@@ -207,6 +219,15 @@ class Shortener {
 }  // namespace
 
 std::vector<std::string> shorter_names(std::string_view name) {
+  if (const std::string_view function = without_place(name); function != name) {
+    std::vector<std::string> forms{std::string(function)};
+    // "<module>" and "f.<locals>.g" of Python are not templates, whose functions have arguments.
+    if (function.find('(') == std::string_view::npos &&
+        function.find('<') != std::string_view::npos)
+      return forms;
+    for (std::string& form : shorter_names(function)) forms.push_back(std::move(form));
+    return forms;
+  }
   std::vector<std::string> forms = shorter_go_names(name);
   if (!forms.empty()) return forms;
   // "(+37 frames, 2.1 MiB)" and "(no name)" are not functions with arguments.

@@ -71,9 +71,13 @@ function shorterGoNames(name) {
   return [folders && `…/${owner}${receiver}${rest}`, `…${receiver}${rest}`, receiver && `…${rest}`].filter(Boolean);
 }
 
-// Ever shorter forms of a C++ or Rust name: without arguments, without template arguments, without
-// the namespaces around the class, and without the class, with a mark in its place.
+// Ever shorter forms of a name: without the place at its end, " (app.py:41)"; of C++ or Rust without
+// arguments, without template arguments, without the namespaces around the class, and without the
+// class, with a mark in its place.
 export function shorterNames(name) {
+  const [, named] = /^(.+) \([^()]*:\d+\)$/.exec(name) ?? [];
+  // "<module>" and "f.<locals>.g" of Python are not templates, whose functions have arguments.
+  if (named) return [named, ...(/^[^(]*<[^(]*$/.test(named) ? [] : shorterNames(named))];
   // "(+37 frames, 2.1 MiB)" and "(no name)" are not functions with arguments.
   if (!/[(<:/]/.test(name) || /^\((?!anonymous namespace\))/.test(name)) return [];
   const ofGo = shorterGoNames(name);

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A day of a host in two minutes, with windows of a second: redis, PostgreSQL and a service in three versions, of which one
 leaks. The store is stopped twice, the disk of the spool fills once, memflame is killed once. What arrives equals what was
-counted, less what the metrics say was dropped; and the leaking version is named, by memflame leaks and by the metrics."""
+counted, less what the metrics say was dropped; and the leaking version is named, by memflame leaks and by the metrics.
+
+In the long run each service has as many windows as a day has minutes, which takes 24 minutes."""
+import collections
 import glob
 import json
 import os
@@ -15,7 +18,10 @@ import urllib.request
 
 import lib
 from clickhouse_lib import ClickHouse
-from lib import MEMFLAME, Profile, check, equal, free_ports, path, run, wait_until
+from lib import LONG, MEMFLAME, Profile, check, equal, free_ports, path, run, wait_until
+
+DAY = 24 * 60 if LONG else 0  # windows of each service, and seconds, at least
+AT_ONCE = 200  # windows that one command adds up
 
 # A shop: carts come and go, and a catalogue is kept. In one version, a receipt of each cart is kept as well.
 SOURCE = """
@@ -84,7 +90,7 @@ if postgres and shutil.which("pgbench"):
     wait_until(lambda: subprocess.run(["psql", "-h", data, "-p", str(port), "-c", "select 1", "postgres"],
                                       check=False, **as_postgres).returncode == 0, "PostgreSQL")
     subprocess.run([*bench, "-i", "-q"], check=True, **as_postgres)
-    lib.spawn([*bench, "-c", "4", "-T", "600", "-R", "200"], **as_postgres)
+    lib.spawn([*bench, "-c", "4", "-T", str(600 + 2 * DAY), "-R", "200"], **as_postgres)
     rules.append({"name": "postgres", "match": {"comm": "postgres"}, "probes": ["brk", "mmap", "fault"], "window": "1s"})
 else:
     left_out.append("PostgreSQL")
@@ -137,10 +143,21 @@ def leaks_in_store():
     return run("leaks", store.address("day", service="shop", from_="-1h")).stdout
 
 
+def windows_of():
+    """The number of windows of each service and version in the folder."""
+    return collections.Counter((head["labels"]["service"], head["labels"].get("version")) for head, _ in heads().values())
+
+
+def some_hours():
+    """A quarter of the day, in which nothing happens."""
+    time.sleep(DAY / 4)
+
+
 def day():
     watch = watching()
     wait_until(lambda: {head["labels"]["service"] for head, _ in heads().values()} >= set(services), "windows of all")
     time.sleep(5)
+    some_hours()
 
     store.stop()  # for the first time: windows wait
     time.sleep(8)
@@ -148,22 +165,26 @@ def day():
     check(waiting > 5, f"windows wait for the store: {waiting}")
     store.start()
     time.sleep(10)
+    some_hours()
 
     watch.send_signal(signal.SIGKILL)
     watch.wait()
     time.sleep(2)
     watch = watching()
     time.sleep(10)
+    some_hours()
 
     store.stop()  # for the second time, until the disk is full
     wait_until(lambda: metric('memflame_windows_dropped_total{reason="disk"}') > 3, "the disk is full")
     check("windows cannot be written to the spool, and are dropped" in open(path("watch.stderr"), encoding="utf-8").read(),
           "it is said")
     store.start()
+    some_hours()
     # Long enough for a verdict.
     wait_until(lambda: 'verdict="leak"' in metrics(), "a verdict in the metrics")
     wait_until(lambda: metric('memflame_output_waiting_windows{output="store"}') < 5, "nothing waits long any more")
     wait_until(lambda: "leak in version 1.5" in leaks_in_store(), "a verdict in the store")
+    wait_until(lambda: min(windows_of().values()) >= DAY, "a day's windows")
     leaking = re.findall('^memflame_stack_bytes_per_hour{(.*verdict="leak".*)} ', metrics(), re.M)
     dropped, taken = metric('memflame_windows_dropped_total{.*}'), metric("memflame_windows_taken_total")
     watch.terminate()
@@ -186,15 +207,19 @@ check(dropped > 3, f"windows were dropped: {dropped}")
 check(len(folder) >= taken - dropped - 10, f"{len(folder)} windows, {taken} taken, {dropped} dropped")
 equal("windows in the folder that the store lacks", set(folder) - in_store(), set())
 equal("windows in the store that the folder lacks", in_store() - set(folder), set())
+files = {}
+for head, file in folder.values():
+    files.setdefault((head["labels"]["service"], head["labels"].get("version", "")), []).append(file)
 counted = {}
-for number, (head, file) in enumerate(folder.values()):
-    out = path("one.json")
-    run("collapse", "--format", "json", "-o", out, file)
-    profile = Profile(out)
-    for column in profile.columns:
-        if not column.startswith("inuse"):
-            key = (head["labels"]["service"], head["labels"].get("version", ""), column)
-            counted[key] = counted.get(key, 0) + profile.sum(column)
+for (service, version), of_one in files.items():
+    for first in range(0, len(of_one), AT_ONCE):
+        out = path("some.json")
+        run("collapse", "--format", "json", "-o", out, *of_one[first:first + AT_ONCE])
+        profile = Profile(out)
+        for column in profile.columns:
+            if not column.startswith("inuse"):
+                key = (service, version, column)
+                counted[key] = counted.get(key, 0) + profile.sum(column)
 for service in services:
     check(any(wanted for (whose, _, _), wanted in counted.items() if whose == service), f"{service} has done something")
 for (service, version, column), wanted in counted.items():

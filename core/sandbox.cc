@@ -195,14 +195,17 @@ void write_word(const char* file, const char* word) {
   out << word;
 }
 
-// Private writable memory, as RLIMIT_DATA counts it.
-uint64_t data_bytes() {
-  std::ifstream status("/proc/self/status");
+// "VmData:     123 kB" -> bytes; 0 if there is no such line.
+uint64_t status_bytes(const std::string& file, std::string_view key) {
+  std::ifstream status(file);
   uint64_t kib = 0;
   for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmData:")) std::istringstream(line.substr(7)) >> kib;
+    if (line.starts_with(key)) std::istringstream(line.substr(key.size())) >> kib;
   return kib * 1024;
 }
+
+// Private writable memory, as RLIMIT_DATA counts it.
+uint64_t data_bytes() { return status_bytes("/proc/self/status", "VmData:"); }
 
 void limit(int resource, uint64_t most) {
   rlimit now{};
@@ -221,6 +224,10 @@ void block_signals() {
 }
 
 }  // namespace
+
+uint64_t private_bytes_of(pid_t pid) {
+  return status_bytes("/proc/" + std::to_string(pid) + "/status", "RssAnon:");
+}
 
 void drop_capabilities() {
   for (int capability = 0; capability < 64; ++capability)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 
 #include "core/elf/build_id.h"
 #include "core/hex.h"
@@ -136,6 +137,8 @@ bool ElfFile::attach_alternate(Dwarf* dwarf) {
 Dwarf* ElfFile::dwarf(Dwarf_Addr& bias) {
   Dwarf* dwarf = dwfl_module_getdwarf(dwfl_module_, &bias);
   if (dwarf == nullptr) return nullptr;
+  // By itself, libdw prints a line and ends the process.
+  dwarf_new_oom_handler(dwarf, [] { throw std::bad_alloc(); });
   if (!alternate_ && !attach_alternate(dwarf)) return nullptr;
   // libdwfl's bias counts from its own addresses: ours minus this gives theirs.
   bias -= bias_;

@@ -15,7 +15,9 @@
 #include <new>
 
 #include "collapse/symbolize/wire.h"
+#include "core/error.h"
 #include "core/sandbox.h"
+#include "core/units.h"
 
 namespace memflame {
 namespace {
@@ -28,7 +30,8 @@ constexpr size_t part_bytes = size_t{1} << 20;      // names that are sent at on
 constexpr uint32_t most_bytes = uint32_t{1} << 26;  // of a message
 // How many bytes the names of a place, with all inlined functions, may take on average.
 constexpr uint64_t bytes_per_location = 16384;
-constexpr std::chrono::seconds patience{600};  // with one group
+constexpr std::chrono::seconds patience{600};           // with one group
+constexpr std::chrono::milliseconds look_interval{20};  // at the memory that is taken
 
 bool send_all(int socket, const char* data, size_t size) {
   while (size != 0) {
@@ -222,14 +225,20 @@ std::string signal_name(int signal) {
   return name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(signal);
 }
 
+class TooSlow : public Error {
+ public:
+  TooSlow() : Error("the process that reads names took too long") {}
+};
+
 // One process, from its start to its end, seen from memflame.
 class Namer {
  public:
-  Namer(const NamingWork& work, size_t first) {
+  Namer(const NamingWork& work, size_t first) : used_bytes_(work.used_bytes) {
     const Apart apart =
         start_apart("reads names", [&](int socket) { be_namer(work, first, socket); });
     pid_ = apart.pid;
     socket_ = SharedFd(apart.socket);
+    if (used_bytes_ != 0) shared_bytes_ = private_bytes_of(pid_);
   }
   ~Namer() {
     if (pid_ <= 0) return;
@@ -239,7 +248,7 @@ class Namer {
   Namer(const Namer&) = delete;
   Namer& operator=(const Namer&) = delete;
 
-  // The next message; false at the end. Throws Error if it takes too long.
+  // The next message; false at the end. Throws TooSlow, or Error if it takes too much memory.
   bool receive(Clock::time_point until, Message& type, std::string& payload) {
     std::array<char, 8> head{};
     if (!receive_all_until(until, head.data(), head.size())) return false;
@@ -273,12 +282,7 @@ class Namer {
  private:
   bool receive_all_until(Clock::time_point until, char* data, size_t size) const {
     while (size != 0) {
-      const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
-      pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
-      const int ready = ::poll(&entry, 1, static_cast<int>(std::max<int64_t>(left, 0)));
-      if (ready < 0 && errno == EINTR) continue;
-      if (ready == 0) throw Error("the process that reads names took too long");
+      await_bytes(until);
       const ssize_t got = ::recv(socket_.get(), data, size, 0);
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) return false;
@@ -286,6 +290,20 @@ class Namer {
       size -= static_cast<size_t>(got);
     }
     return true;
+  }
+
+  void await_bytes(Clock::time_point until) const {
+    for (;;) {
+      auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+      if (used_bytes_ != 0) left = std::min(left, look_interval);
+      pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+      const int ready = ::poll(&entry, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
+      if (ready > 0 || (ready < 0 && errno != EINTR)) return;
+      if (used_bytes_ != 0 && private_bytes_of(pid_) > shared_bytes_ + used_bytes_)
+        throw Error("the process that reads names took more than " +
+                    iec_bytes(static_cast<int64_t>(used_bytes_)) + " of memory");
+      if (Clock::now() >= until) throw TooSlow();
+    }
   }
 
   int wait() {
@@ -298,6 +316,8 @@ class Namer {
 
   pid_t pid_ = -1;
   SharedFd socket_;
+  uint64_t used_bytes_;
+  uint64_t shared_bytes_ = 0;  // what the process had from this one when it began
 };
 
 FileRequest read_request(std::string_view bytes) {
@@ -325,6 +345,7 @@ class Naming {
       } catch (const Error& error) {
         why = error.what();
       }
+      if (work_.simplify && work_.simplify(next_, why)) continue;
       work_.give_up(next_++, why);
     }
     return filtered_;
@@ -339,7 +360,7 @@ class Naming {
     while (next_ < work_.groups) {
       try {
         if (!namer.receive(until, type, payload)) return false;
-      } catch (const Error&) {
+      } catch (const TooSlow&) {
         // The next groups get less time, so that many slow files cannot hold up a run for hours.
         patience_ = std::max(patience_ / 4, std::chrono::seconds(1));
         throw;

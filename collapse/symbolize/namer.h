@@ -35,14 +35,19 @@ struct Names {
 struct NamingWork {
   size_t groups = 0;
   uint64_t locations = 0;     // of all groups; bounds what is accepted
-  uint64_t memory_bytes = 0;  // limit for the process; 0 = none
+  uint64_t memory_bytes = 0;  // limit for the process's address space; 0 = none
+  // What it may really take, beside what it shares with this process and maps of files; 0 = as much
+  // as it likes. This process looks now and then, and ends it.
+  uint64_t used_bytes = 0;
   // In the other process: names a group with files of `files`, and passes names to `tell` as they
   // come.
   std::function<void(size_t group, FileSource& files, const std::function<void(Names)>& tell)> name;
   // In this process: opens a file for a group; takes its names, which may be anything (throws Error
-  // if they cannot be true); learns why the rest of a group stays without names.
+  // if they cannot be true); leaves out what is hard to read in a group that ended a process, which
+  // is then tried again, or returns false; learns why the rest of a group stays without names.
   std::function<OpenedFile(size_t group, const FileRequest& request)> open;
   std::function<void(size_t group, Names names)> take;
+  std::function<bool(size_t group, const std::string& why)> simplify;
   std::function<void(size_t group, const std::string& why)> give_up;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "collapse/symbolize/bus_guard.h"
 #include "collapse/symbolize/code_of.h"
@@ -42,6 +43,8 @@ struct Group {
   SpaceId space;  // set if there is no module
   bool scripts = false;
   std::vector<NamelessAddress> targets;
+  bool inlines = true;            // read DWARF, if that is wanted at all
+  std::string without_inlines{};  // why not any more
 };
 
 class Symbolizer {
@@ -115,6 +118,7 @@ class Symbolizer {
     NamingWork work;
     work.groups = groups_.size();
     work.memory_bytes = sources_.memory_bytes;
+    work.used_bytes = sources_.used_bytes;
     group_of_.assign(recording_.locations.size(), groups_.size());
     for (size_t i = 0; i < groups_.size(); ++i) {
       work.locations += groups_[i].targets.size();
@@ -128,6 +132,7 @@ class Symbolizer {
       return OwnFiles(recording_.modules[groups_[i].module.index], budget_).open(request);
     };
     work.take = [this](size_t i, Names names) { take(i, std::move(names)); };
+    work.simplify = [this](size_t i, const std::string& why) { return simplify(i, why); };
     work.give_up = [this](size_t i, const std::string& why) { give_up(i, why); };
     if (!name_apart(work))
       note(
@@ -140,7 +145,7 @@ class Symbolizer {
       for (const NamelessAddress& target : group.targets)
         location(target).symbols = {script_symbol(recording_, location(target).pc)};
     else if (group.module)
-      name_file(group.module, group.targets, files);
+      name_file(group, files);
     else
       name_by_perf_map(group.space, "[anon]", group.targets);
   }
@@ -191,6 +196,22 @@ class Symbolizer {
     recording_.losses.add(Loss::unknown_symbol,
                           std::min<uint64_t>(names.unknown, groups_[group].targets.size()));
     for (std::string& text : names.notes) note(std::move(text));
+    if (!groups_[group].without_inlines.empty())
+      note(module_of(groups_[group]) +
+           ": names are without inlined functions and source lines, as with these " +
+           std::exchange(groups_[group].without_inlines, {}));
+  }
+
+  // Most of what can go wrong with a file lies in its debug information, and most of the memory.
+  bool simplify(size_t index, const std::string& why) {
+    Group& group = groups_[index];
+    if (!group.module || !sources_.inlines || !group.inlines) return false;
+    group.inlines = false;
+    group.without_inlines = why;
+    std::erase_if(group.targets, [&](const NamelessAddress& target) {
+      return !is_awaited(target.location, index);
+    });
+    return true;
   }
 
   void give_up(size_t index, const std::string& why) {
@@ -217,11 +238,13 @@ class Symbolizer {
          (missing == 1 ? " address of " : " addresses of ") + where + " are missing: " + why);
   }
 
-  void name_file(ModuleId id, std::vector<NamelessAddress>& targets, FileSource& files) {
+  void name_file(Group& group, FileSource& files) {
+    const ModuleId id = group.module;
+    std::vector<NamelessAddress>& targets = group.targets;
     const Module& module = recording_.modules[id.index];
     if (!sources_.files) return name_unreadable_file(id, targets, ElfProblem::not_wanted);
     const BusGuard guard;
-    ElfSymbols symbols(module, sources_.inlines, files);
+    ElfSymbols symbols(module, sources_.inlines && group.inlines, files);
     if (symbols.problem() != ElfProblem::none)
       return name_unreadable_file(id, targets, symbols.problem());
     if (symbols.unchecked())

@@ -16,7 +16,8 @@ struct SymbolSources {
   bool files = true;          // open the files that code was mapped from
   bool code = false;          // fill recording.code and code_of, too
   std::string kallsyms_path = "/proc/kallsyms";  // "": kernel addresses get no names
-  uint64_t memory_bytes = 0;                     // limit for reading names of files; 0 = none
+  // Limits for reading names of files, see NamingWork; 0 = none.
+  uint64_t memory_bytes = 0, used_bytes = 0;
 };
 
 // Fills recording.locations and recording.frames. Every place in a file is resolved once, however
@@ -25,8 +26,8 @@ struct SymbolSources {
 // recording.
 //
 // A second process without any privilege reads files and perf maps (namer.h); it is a copy of this
-// one and ends before this returns. If it fails at a file, that file's addresses stay without
-// names, which is counted and reported.
+// one and ends before this returns. If it fails at a file, it reads the symbol table only. If it
+// fails again, that file's addresses stay without names, which is counted. Both are reported.
 void symbolize(Recording& recording, const SymbolSources& sources);
 
 // The same for a recording that already has its locations and frames; `places` are to be named.

@@ -26,9 +26,9 @@ struct Result {
 using NameGroup = std::function<void(size_t, FileSource&, const std::function<void(Names)>&)>;
 
 Result run(size_t groups, const NameGroup& name,
-           const std::function<OpenedFile(size_t, const FileRequest&)>& open = {}) {
+           const std::function<OpenedFile(size_t, const FileRequest&)>& open = {},
+           NamingWork work = {}) {
   Result result;
-  NamingWork work;
   work.groups = work.locations = groups;
   work.name = name;
   work.open = open;
@@ -78,6 +78,39 @@ TEST_CASE("a group that ends the process costs its own names only") {
   REQUIRE(result.given_up.size() == 2);
   CHECK(result.given_up.at(1) == "the process that reads names ended by SIGKILL");
   CHECK(result.given_up.at(3) == "the process that reads names ran out of memory");
+}
+
+TEST_CASE("a group that ends the process is tried again if less can be asked of it") {
+  std::map<size_t, std::string> simplified;
+  NamingWork work;
+  work.simplify = [&](size_t group, const std::string& why) {
+    return group != 3 && simplified.emplace(group, why).second;
+  };
+  const auto name = [&](size_t group, FileSource&, const auto& tell) {
+    if (group == 3 || group == 4 || !simplified.contains(group)) ::raise(SIGKILL);
+    tell(names_of(group, "f"));
+  };
+  const Result result = run(5, name, {}, work);
+  CHECK(result.taken.size() == 3);
+  CHECK(simplified.size() == 4);  // the fourth in vain
+  CHECK(simplified.at(0) == "the process that reads names ended by SIGKILL");
+  CHECK(result.given_up.size() == 2);
+  CHECK(result.given_up.contains(3));
+  CHECK(result.given_up.contains(4));
+}
+
+TEST_CASE("a process that takes more memory than it may is ended") {
+  NamingWork work;
+  work.used_bytes = uint64_t{32} << 20;
+  const auto name = [](size_t group, FileSource&, const auto& tell) {
+    const std::string taken(size_t{group == 1 ? 128U : 8U} << 20, 'x');
+    if (group == 1) ::pause();  // nobody but memflame ends it
+    tell(names_of(group, taken.substr(0, 1)));
+  };
+  const Result result = run(3, name, {}, work);
+  CHECK(result.taken.size() == 2);
+  REQUIRE(result.given_up.contains(1));
+  CHECK(result.given_up.at(1) == "the process that reads names took more than 32.0 MiB of memory");
 }
 
 TEST_CASE("what was named before the process ended stays") {

@@ -59,6 +59,23 @@ TEST_CASE("debug files that do not belong to the program, or are not files, are 
   CHECK(c.at("hold")[0].kind == FrameKind::unknown);
 }
 
+TEST_CASE("names are without lines where these would take too much memory") {
+  Case c(files + "large");
+  const SymbolSources little{.used_bytes = uint64_t{48} << 20};
+  CHECK(functions(c.at("hold", little)) == NameList{"int shapes::Box::hold<int>(int)"});
+  CHECK(functions(c.at("local", little)) == NameList{"local_only(int)"});
+  CHECK(c.at("plain", little)[0].line == 0);
+  CHECK(count(c.recording, Loss::unknown_symbol) == 0);
+  const std::vector<std::string>& notes = c.recording.meta.notes;
+  REQUIRE(!notes.empty());
+  CHECK(notes[0] ==
+        files +
+            "large: names are without inlined functions and source lines, as with these "
+            "the process that reads names took more than 48.0 MiB of memory");
+  Case whole(files + "large");
+  CHECK(whole.at("hold").size() == 3);
+}
+
 TEST_CASE("debug files are found by link and checksum") {
   Case linked(files + "links/linked");
   CHECK(linked.at("hold").size() == 3);

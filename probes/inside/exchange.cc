@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -95,6 +96,30 @@ Exchange::~Exchange() {
     ::munmap(exchange_memory_, exchange_bytes);
   }
   if (tables_memory_ != nullptr) ::munmap(tables_memory_, tables_bytes_);
+}
+
+uint64_t Exchange::bytes() const {
+  constexpr uint64_t block_bytes = 512;  // of st_blocks
+  uint64_t sum = 0;
+  struct stat status {};
+  for (const UniqueFd* file : {&exchange_, &tables_})
+    if (::fstat(file->get(), &status) == 0)
+      sum += static_cast<uint64_t>(status.st_blocks) * block_bytes;
+  return sum;
+}
+
+void Exchange::give_back(uint32_t ring, uint64_t from, uint64_t to) const {
+  from += -from % page;
+  to -= to % page;
+  while (from < to) {
+    const uint64_t offset = from % ring_bytes;
+    const uint64_t length = std::min(to - from, ring_bytes - offset);
+    // Without it the memory stays, which harms nothing.
+    ::fallocate(exchange_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                static_cast<off_t>(rings_at + uint64_t{ring_bytes} * ring + offset),
+                static_cast<off_t>(length));
+    from += length;
+  }
 }
 
 void Exchange::listen() {

@@ -66,6 +66,11 @@ class Exchange {
   const uint64_t* ring(uint32_t index) {
     return at<uint64_t>(rings_at + uint64_t{ring_bytes} * index);
   }
+  // The memory of both files.
+  uint64_t bytes() const;
+  // Gives back the memory of what a ring had between two positions, less than a page at each end.
+  // Nobody may write there meanwhile; it is zeros then.
+  void give_back(uint32_t ring, uint64_t from, uint64_t to) const;
   std::span<CodeRange> code() { return {tables_at<CodeRange>(0), most_code_ranges}; }
   std::span<unwind::row> rows() {
     return {tables_at<unwind::row>(rows_at_least), rows_bytes_ / sizeof(unwind::row)};

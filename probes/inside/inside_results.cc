@@ -248,7 +248,7 @@ void InsideSession::describe(RunInfo& info) const {
   info.counters.frames = read.frames;
   info.tables = code_.statistics();
   info.cache_problem = code_.cache_problem();
-  info.map_bytes = bytes();
+  info.map_bytes = table_bytes();
   info.pids = processes_.os().pids();
   info.os_growth = processes_.os().growth();
   info.without_end = processes_.os().without_figures();

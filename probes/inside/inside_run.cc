@@ -24,7 +24,9 @@ namespace memflame {
 namespace {
 
 ProbeRun run_within(const MemoryPlan& plan, const ProbeRun& run) {
-  return {run.probe, within(plan, run.options)};
+  ProbeOptions options = within(plan, run.options);
+  options.memory = plan.limit;
+  return {run.probe, std::move(options)};
 }
 
 [[noreturn]] void say_silence(const Command& command) {
@@ -133,7 +135,7 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
   const auto figures = [&session] {
     const bpf::counters& counters = session.counters();
     return StatusFigures{counters.events, counters.amount, session.losses().lost_events(),
-                         session.bytes()};
+                         session.table_bytes()};
   };
   const LoopParts parts{.run = session,
                         .arm = [&session] { return session.arm(); },

@@ -98,7 +98,8 @@ class InsideSession : public LiveRun, private RunFigures {
   // Whether the blocks of Python's allocator were counted in any process.
   bool has_python() const;
   const bpf::counters& counters() const { return blocks_.counters(); }
-  uint64_t bytes() const { return blocks_.bytes() + stacks_.bytes(); }
+  // What it shares with its agents. All else is memflame's own.
+  uint64_t table_bytes() const override { return exchange_.bytes(); }
 
  private:
   // Figures of stacks are those of the live blocks; a stack's key is its number.
@@ -141,6 +142,7 @@ class InsideSession : public LiveRun, private RunFigures {
   AgentWork work() const;
   bool is_watched(pid_t pid) const;
   void look_for_others();
+  void keep_within_memory();
 
   const Probe& probe_;
   ProbeOptions options_;
@@ -171,6 +173,7 @@ class InsideSession : public LiveRun, private RunFigures {
   uint64_t given_up_ns_ = 0;  // when agents were found to have taken memflame for gone; 0 = never
   uint64_t round_ticks_ = 0;  // TSC, when the last round began
   uint64_t idle_ns_ = 0;      // how long to wait when nothing comes
+  uint64_t measured_ns_ = 0;  // when the memory of rings was looked at
   bool counts_ = false;
 };
 

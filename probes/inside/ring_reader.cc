@@ -171,6 +171,7 @@ void RingReader::damage(Ring& ring) {
 
 void RingReader::set_free(Ring& ring) {
   RingHead& head = exchange_.head(ring.index);
+  if (saves_memory_) exchange_.give_back(ring.index, 0, ring_bytes);
   ring.active = false;
   ring.is_damaged = ring.has_ended = false;
   ring.tail = ring.limit = ring.told = 0;
@@ -181,7 +182,18 @@ void RingReader::set_free(Ring& ring) {
   publish(head.state, uint32_t{state_free});
 }
 
+// Whole pages only, and before the owner learns that it may write there.
+void RingReader::give_pages(Ring& ring) {
+  const uint64_t read = ring.tail - ring.tail % page;
+  if (read <= ring.told) return;
+  exchange_.give_back(ring.index, std::max(ring.told, read - std::min(read, uint64_t{ring_bytes})),
+                      read);
+  publish(exchange_.head(ring.index).tail, read);
+  ring.told = read;
+}
+
 void RingReader::give_room(Ring& ring) {
+  if (saves_memory_) return give_pages(ring);
   if (ring.told == ring.tail) return;
   publish(exchange_.head(ring.index).tail, ring.tail);
   ring.told = ring.tail;

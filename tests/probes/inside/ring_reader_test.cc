@@ -133,6 +133,38 @@ TEST_CASE("a ring goes on at its beginning, and its owner is told how much room 
   CHECK(bench.seen().damaged == 0);
 }
 
+TEST_CASE("rings that save memory have none for what was read, and lose nothing") {
+  Bench bench;
+  constexpr uint32_t threads = 64;
+  bench.reader.read_rest();  // looks at all heads
+  const uint64_t before = bench.exchange.bytes();
+  std::vector<RingWriter> rings;
+  for (uint32_t i = 0; i < threads; ++i) rings.emplace_back(bench.exchange, i, i % 2);
+  uint64_t events = 0;
+  const auto write = [&](int laps) {
+    std::mt19937_64 random(7);
+    for (int lap = 0; lap < laps; ++lap) {
+      // Some fill their rings, others write little.
+      for (uint32_t i = 0; i < threads; ++i)
+        for (uint64_t left = i % 3 == 0 ? UINT64_MAX : random() % 70;
+             left != 0 && rings[i].has_room(24 + 8 * 50); --left, ++events)
+          rings[i].alloc(16 + events * 16, events, 1, Frames(1 + random() % 49, random() % 5));
+      bench.reader.read_rest();
+    }
+  };
+  write(40);
+  CHECK(bench.exchange.bytes() - before > threads * uint64_t{ring_bytes} / 2);
+  bench.reader.save_memory();
+  write(40);
+  // What each has begun, and no more.
+  CHECK(bench.exchange.bytes() - before <= threads * 2 * page);
+  CHECK(bench.blocks.counters().events == events);
+  CHECK(bench.seen().damaged == 0);
+  for (RingWriter& ring : rings) ring.end();
+  bench.reader.read_rest();
+  CHECK(bench.exchange.bytes() - before == 0);
+}
+
 TEST_CASE("after a gap a stack keeps no frames") {
   Bench bench;
   RingWriter ring(bench.exchange, 0, 0);

@@ -89,9 +89,4 @@ double processor_seconds_of(pid_t pid) {
   return sum / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-uint64_t own_memory_of(pid_t pid) {
-  const std::optional<OsMemory> memory = read_memory(pid);
-  return memory ? static_cast<uint64_t>(memory->rss_anon) : 0;
-}
-
 }  // namespace memflame

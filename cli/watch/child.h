@@ -49,7 +49,5 @@ class SharedNumber {
 
 // Processor time of a process and of those that it has waited for, in seconds; 0 if it is gone.
 double processor_seconds_of(pid_t pid);
-// Its own memory, without files, in bytes; 0 if it is gone.
-uint64_t own_memory_of(pid_t pid);
 
 }  // namespace memflame

@@ -17,13 +17,16 @@
 #include "probes/processes/cgroups.h"
 #include "probes/processes/procfs.h"
 #include "probes/run/live_run.h"
+#include "probes/run/memory_plan.h"
 #include "render/text/clean_text.h"
 
 namespace memflame {
 namespace {
 
 constexpr double looks_a_window = 12, shortest_look = 0.2, longest_look = 10;
-constexpr double cgroups_interval = 5;  // seconds
+constexpr double cgroups_interval = 5;   // seconds
+constexpr int windows_before_anew = 10;  // a start costs about a second of processor time
+constexpr uint64_t least_for_names = uint64_t{4} << 20U;  // symbols of a small program
 
 double look_interval(const WatchRule& rule) {
   return std::clamp(rule.window_seconds / looks_a_window, shortest_look, longest_look);
@@ -126,6 +129,12 @@ bool RuleWatcher::look(LiveRun& run, double seconds) {
     problem_ = "its control groups are others now; it begins anew";
     return false;
   }
+  if (are_tables_full_ && seconds >= windows_before_anew * rule_.window_seconds) {
+    problem_ =
+        "its tables are full of processes that have ended, or of stacks: it begins anew, and "
+        "blocks from before are not known any more. With more \"memory\" that is rarer";
+    return false;
+  }
   // While the window before is still being made, this one goes on.
   const bool is_due = is_asked_ || seconds - window_began_ >= rule_.window_seconds;
   if (is_due && !is_making) end_window(run, seconds);
@@ -159,6 +168,9 @@ std::map<std::string, double> RuleWatcher::figures(LiveRun& run, double seconds)
     figures["unwatched_processes"] = static_cast<double>(go_->unwatched().count);
   }
   figures["sample_bytes"] = static_cast<double>(distance);
+  for (const Loss loss :
+       {Loss::stack_table_full, Loss::process_table_full, Loss::unwind_table_full})
+    are_tables_full_ |= losses[loss].events > losses_[loss].events;
   losses_ = losses;
   own_seconds_ = own;
   return figures;
@@ -193,6 +205,12 @@ WindowDraft RuleWatcher::draft_of(LiveRun& run, Side& side, const Look& last) {
   return draft;
 }
 
+// What is left of the rule's memory.
+uint64_t RuleWatcher::room_for_names(uint64_t table_bytes) const {
+  const uint64_t taken = own_memory() + table_bytes;
+  return std::max(least_for_names, rule_.memory - std::min(rule_.memory, taken));
+}
+
 void RuleWatcher::end_window(LiveRun& run, double seconds) {
   is_asked_ = false;
   std::vector<WindowDraft> drafts;
@@ -203,7 +221,8 @@ void RuleWatcher::end_window(LiveRun& run, double seconds) {
     drafts.push_back(draft_of(*beside_, of_go_, of_go_.axis.last(*beside_)));
     add_processes(*beside_, of_go_, counted, true, drafts[1]);
   }
-  links_.tell_table_bytes(run.table_bytes());
+  const uint64_t table_bytes = run.table_bytes();
+  links_.tell_table_bytes(table_bytes);
   tell_unwatched();
   drafts[0].figures = figures(run, seconds);
   const int64_t ended_ns = std::max(began_ns_, real_time_ns());
@@ -213,10 +232,12 @@ void RuleWatcher::end_window(LiveRun& run, double seconds) {
   }
   began_ns_ = ended_ns;
   window_began_ = seconds;
-  making_ = std::async(std::launch::async, [this, drafts = std::move(drafts)]() mutable {
-    for (const Window& window : maker_.make(std::move(drafts))) links_.put(window);
-    ::malloc_trim(0);  // names take much for a moment, and the next window is a minute away
-  });
+  making_ =
+      std::async(std::launch::async, [this, table_bytes, drafts = std::move(drafts)]() mutable {
+        for (const Window& window : maker_.make(std::move(drafts), room_for_names(table_bytes)))
+          links_.put(window);
+        ::malloc_trim(0);  // names take much for a moment, and the next window is a minute away
+      });
 }
 
 void RuleWatcher::end(LiveRun& run, double seconds) {

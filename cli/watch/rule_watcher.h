@@ -49,6 +49,7 @@ class RuleWatcher : public Watcher {
     ProcessLabels labels;
     std::optional<WindowDrafts> drafts{};  // made with the first look, which tells the columns
   };
+  uint64_t room_for_names(uint64_t table_bytes) const;
   void end_window(LiveRun& run, double seconds);
   std::map<std::string, double> figures(LiveRun& run, double seconds);
   static void add_processes(const LiveRun& run, const Side& side, std::set<pid_t>& counted,
@@ -76,6 +77,7 @@ class RuleWatcher : public Watcher {
   double share_ = 1;               // of the budget, as the run was told
   double own_seconds_ = 0;         // of memflame's processor time, when the window began
   bool is_asked_ = false, has_ended_ = false;
+  bool are_tables_full_ = false;  // of what does not go away by itself
   RuleEnd end_ = RuleEnd::begins_anew;
   std::string problem_;       // why it ends
   std::future<void> making_;  // last member: ends before what it uses

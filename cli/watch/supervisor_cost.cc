@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/watch/supervisor.h"
+#include "core/sandbox.h"
 #include "core/units.h"
 
 namespace memflame {
@@ -35,7 +36,7 @@ double Supervisor::spent_since(Part& part) {
 
 uint64_t Supervisor::memory_of(const RulePart& part) {
   if (part.pid == 0) return 0;
-  return own_memory_of(part.pid) + static_cast<uint64_t>(part.table_bytes->get());
+  return private_bytes_of(part.pid) + static_cast<uint64_t>(part.table_bytes->get());
 }
 
 void Supervisor::look_at_cost(uint64_t now) {

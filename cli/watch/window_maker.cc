@@ -19,8 +19,6 @@ namespace memflame {
 namespace {
 
 constexpr double seconds_an_hour = 3600;
-// The process that reads names lives for moments.
-constexpr uint64_t most_for_names = uint64_t{256} << 20U;
 
 // Root first, without the frame of the process.
 std::string folded_stack(const Profile& profile, const FoldedNames& names, StackId stack) {
@@ -115,7 +113,7 @@ void add_profile(std::optional<Profile>& into, Profile&& more) {
 
 }  // namespace
 
-void WindowMaker::add_names(WindowDraft& draft, KeptNames& kept) const {
+void WindowMaker::add_names(WindowDraft& draft, KeptNames& kept, uint64_t room) const {
   Recording& recording = draft.recording;
   recording.meta.command = command_;
   recording.meta.host = host_;
@@ -126,14 +124,15 @@ void WindowMaker::add_names(WindowDraft& draft, KeptNames& kept) const {
                              .debug_servers = false,
                              .files = names_,
                              .code = true,
-                             .memory_bytes = std::min(free_memory(), most_for_names)});
+                             .memory_bytes = free_memory(),
+                             .used_bytes = room});
 }
 
-std::vector<Window> WindowMaker::make(std::vector<WindowDraft> drafts) {
+std::vector<Window> WindowMaker::make(std::vector<WindowDraft> drafts, uint64_t room) {
   kept_.resize(drafts.size());
   std::vector<std::vector<Part>> services;
   for (size_t i = 0; i < drafts.size(); ++i) {
-    add_names(drafts[i], kept_[i]);
+    add_names(drafts[i], kept_[i], room);
     for (const DraftService& service : drafts[i].services) {
       const auto known = std::find_if(services.begin(), services.end(), [&](const auto& parts) {
         return parts.front().service->labels == service.labels;

@@ -22,15 +22,16 @@ class WindowMaker {
       : command_(std::move(command)), host_(std::move(host)), names_(names) {}
 
   // One for each service. Each draft is of a run of its own, always in the same order; what they
-  // have of one service is added up. The figures of the window are those of the first.
-  std::vector<Window> make(std::vector<WindowDraft> drafts);
+  // have of one service is added up. The figures of the window are those of the first. `room`: the
+  // bytes of memory that reading names may take.
+  std::vector<Window> make(std::vector<WindowDraft> drafts, uint64_t room);
 
  private:
   struct Part {
     const WindowDraft* draft = nullptr;
     const DraftService* service = nullptr;
   };
-  void add_names(WindowDraft& draft, KeptNames& kept) const;
+  void add_names(WindowDraft& draft, KeptNames& kept, uint64_t room) const;
   static Window window_of(const WindowDraft& first, const std::vector<Part>& parts);
 
   std::string command_, host_;

@@ -22,6 +22,9 @@ const Dwfl_Callbacks callbacks{.find_elf = no_other_file,
                                .section_address = nullptr,
                                .debuginfo_path = nullptr};
 
+// By itself, libdw prints a line and ends the process.
+__attribute__((noreturn)) void say_no_memory() { throw std::bad_alloc(); }
+
 // Whether a file that was opened by its name differs from the one that was mapped, if there is no
 // build id to compare. It must have the same inode, and must not have changed since: a program that
 // is linked again often gets the inode of the old one.
@@ -137,8 +140,7 @@ bool ElfFile::attach_alternate(Dwarf* dwarf) {
 Dwarf* ElfFile::dwarf(Dwarf_Addr& bias) {
   Dwarf* dwarf = dwfl_module_getdwarf(dwfl_module_, &bias);
   if (dwarf == nullptr) return nullptr;
-  // By itself, libdw prints a line and ends the process.
-  dwarf_new_oom_handler(dwarf, [] { throw std::bad_alloc(); });
+  dwarf_new_oom_handler(dwarf, say_no_memory);
   if (!alternate_ && !attach_alternate(dwarf)) return nullptr;
   // libdwfl's bias counts from its own addresses: ours minus this gives theirs.
   bias -= bias_;

@@ -153,11 +153,11 @@ TEST_CASE("rings that save memory have none for what was read, and lose nothing"
     }
   };
   write(40);
-  CHECK(bench.exchange.bytes() - before > threads * uint64_t{ring_bytes} / 2);
+  CHECK(bench.exchange.bytes() - before > uint64_t{ring_bytes} * threads / 2);
   bench.reader.save_memory();
   write(40);
   // What each has begun, and no more.
-  CHECK(bench.exchange.bytes() - before <= threads * 2 * page);
+  CHECK(bench.exchange.bytes() - before <= 2 * page * threads);
   CHECK(bench.blocks.counters().events == events);
   CHECK(bench.seen().damaged == 0);
   for (RingWriter& ring : rings) ring.end();

@@ -75,10 +75,10 @@ class ClickHouse:
         except (urllib.error.URLError, ConnectionError):
             return False
 
-    def sql(self, query, database=None):
+    def sql(self, query, database=None, seconds=PATIENCE):
         where = f"http://127.0.0.1:{self.port}/" + (f"?database={database}" if database else "")
         try:
-            with urllib.request.urlopen(where, query.encode(), PATIENCE) as reply:
+            with urllib.request.urlopen(where, query.encode(), seconds) as reply:
                 return reply.read().decode("utf-8", "surrogateescape")
         except urllib.error.HTTPError as error:
             raise SystemExit(f"FAILED: {query}: {error.read().decode()}") from error

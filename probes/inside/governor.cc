@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/inside/governor.h"
 
+#include <algorithm>
+
 #include "probes/processes/os_ledger.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
@@ -23,9 +25,10 @@ double percent_of(double cost, double read, double cpu) {
 
 }  // namespace
 
-Governor::Governor(double budget_percent, bool with_children)
+Governor::Governor(double budget_percent, uint64_t most_live, bool with_children)
     : budget_(budget_percent,
               Rates{.start = first_governed_mean, .unavoidable = "the hooks alone cost"}),
+      many_live_(most_live == 0 ? most_live_samples : std::min(most_live_samples, most_live / 2)),
       with_children_(with_children) {}
 
 CostReading Governor::reading(const AgentWork& work, const std::vector<pid_t>& pids) {
@@ -56,8 +59,8 @@ std::optional<CostReading> Governor::add(const CostReading& now) {
 // Half the distance finds at most twice as many live blocks. If there are many already, but not
 // more and more, the distance may stay.
 Room Governor::room_for(uint64_t live) const {
-  if (live > most_live_samples && live > live_ + live_ / 16) return Room::none;
-  return live > most_live_samples / 2 ? Room::enough : Room::plenty;
+  if (live > many_live_ && live > live_ + live_ / 16) return Room::none;
+  return live > many_live_ / 2 ? Room::enough : Room::plenty;
 }
 
 std::optional<uint64_t> Governor::poll(const std::function<AgentWork()>& work, const OsLedger& os) {

@@ -35,8 +35,9 @@ struct AgentWork {
 
 class Governor {
  public:
+  // `most_live`: the table of live blocks has room for so many; 0: as many as there are.
   // `with_children`: add the CPU time of children that have ended to that of their parents.
-  Governor(double budget_percent, bool with_children);
+  Governor(double budget_percent, uint64_t most_live, bool with_children);
 
   // Call often; looks at the cost twice a second. Returns the mean from now on if it changes.
   std::optional<uint64_t> poll(const std::function<AgentWork()>& work, const OsLedger& os);
@@ -52,6 +53,7 @@ class Governor {
   Room room_for(uint64_t live) const;
 
   Budget budget_;
+  uint64_t many_live_;
   bool with_children_;
   double looked_ = 0;  // when poll() last read anything
   uint64_t live_ = 0;  // sampled blocks, when the mean changed last

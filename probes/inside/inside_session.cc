@@ -73,7 +73,8 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
   if (sample_bytes_ != 0) bell_.emplace(control);
   if (options_.target.is_selection()) selection_.emplace();
   if (options_.own && options_.own->most_overhead() > 0)
-    governor_.emplace(options_.own->most_overhead(), options_.target.follow_children);
+    governor_.emplace(options_.own->most_overhead(), options_.max_live,
+                      options_.target.follow_children);
 }
 
 void InsideSession::leave_out(pid_t pid, const std::string& why) {

@@ -26,8 +26,8 @@ void work_for(uint64_t ns) {
 }
 
 // The distance that a budget of 1 % chooses for this process, which did work meanwhile.
-std::optional<uint64_t> chosen_for(const AgentWork& work) {
-  Governor governor(1, false);
+std::optional<uint64_t> chosen_for(const AgentWork& work, uint64_t most_live = 0) {
+  Governor governor(1, most_live, false);
   OsLedger os(true);
   os.adopt(SpaceId{1}, ::getpid());
   AgentWork done;
@@ -44,4 +44,11 @@ TEST_CASE("governor: what memflame takes to read counts as what agents take") {
   CHECK(chosen_for({}).value_or(UINT64_MAX) < first_governed_mean);
   CHECK(chosen_for({.sampled = 1000, .sampled_seconds = 0.05}).value_or(0) > first_governed_mean);
   CHECK(chosen_for({.sampled = 1000, .read_seconds = 0.05}).value_or(0) > first_governed_mean);
+}
+
+TEST_CASE("governor: samples become rare before the table of live blocks is full") {
+  CHECK(chosen_for({.live = 6000}).value_or(UINT64_MAX) < first_governed_mean);
+  CHECK(chosen_for({.live = 6000}, 8192).value_or(0) == 2 * first_governed_mean);
+  CHECK(chosen_for({.live = 3000}, 8192) == std::nullopt);
+  CHECK(chosen_for({.live = 1000}, 8192).value_or(UINT64_MAX) < first_governed_mean);
 }

@@ -95,6 +95,7 @@ struct ProbeOptions {
   // For probes that follow blocks (Probe::has_blocks).
   uint64_t min_size = 0, max_size = UINT64_MAX;  // sizes of the blocks that count
   uint32_t max_live = 0;     // entries of the live table; 0 = from the machine's memory
+  bool forgets_ended = false;  // blocks of processes that have ended make room for others
   bool ages = false;         // keep the time at which each block was allocated
   bool reachable = false;    // at the end, find out to which blocks pointers still lead
   bool waste = false;        // the figures of waste_types(), see probes/waste/waste.h …

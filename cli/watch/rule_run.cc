@@ -50,6 +50,7 @@ Prepared prepare(const WatchRule& rule) {
   std::optional<Request> request = read_request(probe, arguments, &extension);
   if (!request) throw Error("a rule cannot ask for help", ExitCode::usage);
   request->probe.ages = probe.has_blocks;
+  request->probe.forgets_ended = true;
   request->go_heaps = true;
   if (request->probe.collect == Collect::go) settle_go_heap(probe, *request);
   return {&probe, std::move(*request)};

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <fstream>
 #include <future>
 
 #include "core/error.h"
@@ -10,6 +9,7 @@
 #include "probes/alloc/alloc_run.h"
 #include "probes/alloc/attaching/attach.h"
 #include "probes/alloc/attaching/uprobe_means.h"
+#include "probes/alloc/live_table.h"
 #include "probes/alloc/rate.h"
 #include "probes/loading/bpf_syscall.h"
 #include "probes/loading/loaded_probe.h"
@@ -70,19 +70,6 @@ std::vector<ValueType> types(const ProbeOptions& options, bool sampled) {
   return all;
 }
 
-// The table's hash buckets take 16 bytes per possible entry from the start; the entries themselves
-// are allocated as blocks come. So the number of entries is a power of two whose buckets take at
-// most 1/256 of the memory.
-uint32_t live_entries() {
-  std::ifstream file("/proc/meminfo");
-  std::string word;
-  uint64_t kib = 0;
-  file >> word >> kib;
-  uint64_t entries = 1 << 16;
-  while (entries < (4U << 20) && entries * 2 * 16 <= kib * 1024 / 256) entries *= 2;
-  return static_cast<uint32_t>(entries);
-}
-
 // With events, how many threads may be inside a realloc() at once.
 constexpr uint32_t moving_entries = 1 << 16;
 
@@ -122,7 +109,7 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   if (in_kernel.count_calls != 0) object.resize("function_calls", most_counted_functions);
   fill_probabilities(in_kernel);
   object.set_own(in_kernel);
-  const uint32_t entries = options.max_live != 0 ? options.max_live : live_entries();
+  const uint32_t entries = live_entries(options);
   object.resize("blocks", entries);
   configure_touches(options, object, entries);  // by default, one for each page of the machine
   if (own.check) object.resize("freed_blocks", freed_entries);
@@ -165,8 +152,8 @@ void AllocRun::attach(LoadedProbe& probe, Spaces& spaces) {
   if (own_.every > 1) set_every(rate, own_.every);
   const UprobeMeans means = uprobe_means(own_.own_links, probe.features);
   if (own_.max_overhead > 0)
-    governor_ =
-        std::make_unique<Governor>(own_.max_overhead, means, options_.target.follow_children);
+    governor_ = std::make_unique<Governor>(own_.max_overhead, means, live_.entries(),
+                                           options_.target.follow_children);
   if (own_.own_links) return attach_allocators(*this, probe, spaces);
   auto price = std::async(std::launch::async, measure_entry_price, means);
   attach_allocators(*this, probe, spaces);

@@ -56,13 +56,6 @@ std::optional<CostReading> Governor::add(const CostReading& now) {
   return between;
 }
 
-// Half the distance finds at most twice as many live blocks. If there are many already, but not
-// more and more, the distance may stay.
-Room Governor::room_for(uint64_t live) const {
-  if (live > many_live_ && live > live_ + live_ / 16) return Room::none;
-  return live > many_live_ / 2 ? Room::enough : Room::plenty;
-}
-
 std::optional<uint64_t> Governor::poll(const std::function<AgentWork()>& work, const OsLedger& os) {
   const double seconds = static_cast<double>(monotonic_ns()) / 1e9;
   if (sums_ && seconds - looked_ < cost_interval_seconds) return std::nullopt;
@@ -74,15 +67,20 @@ std::optional<uint64_t> Governor::poll(const std::function<AgentWork()>& work, c
     return std::nullopt;
   }
   const std::optional<CostReading> between = add(now);
-  if (!between) return std::nullopt;
-  const double cpu = between->cpu_seconds, cost = between->cost_seconds;
-  const double unavoidable = between->trap_seconds;
   const uint64_t distance = budget_.distance();
-  budget_.judge({.distance = distance,
-                 .overhead = percent_of(cost, between->read_seconds, cpu),
-                 .probes = overhead_percent(unavoidable, cpu - cost + unavoidable),
-                 .room = room_for(done.live)},
-                now.seconds - sums_->start());
+  const Room room = room_for(done.live, live_, many_live_);
+  const double since_start = now.seconds - sums_->start();
+  if (between) {
+    const double cpu = between->cpu_seconds, cost = between->cost_seconds;
+    const double unavoidable = between->trap_seconds;
+    budget_.judge({.distance = distance,
+                   .overhead = percent_of(cost, between->read_seconds, cpu),
+                   .probes = overhead_percent(unavoidable, cpu - cost + unavoidable),
+                   .room = room},
+                  since_start);
+  } else {
+    budget_.judge(room, since_start);
+  }
   if (budget_.distance() == distance) return std::nullopt;
   live_ = done.live;
   return budget_.distance();

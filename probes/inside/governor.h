@@ -50,7 +50,6 @@ class Governor {
  private:
   CostReading reading(const AgentWork& work, const std::vector<pid_t>& pids);
   std::optional<CostReading> add(const CostReading& now);
-  Room room_for(uint64_t live) const;
 
   Budget budget_;
   uint64_t many_live_;

@@ -218,6 +218,10 @@ bool BpfObject::lookup_bytes(std::string_view name, const void* key, void* value
   return bpf_map_lookup_elem(map(name), key, value) == 0;
 }
 
+bool BpfObject::erase_bytes(std::string_view name, const void* key) {
+  return bpf_map_delete_elem(map(name), key) == 0;
+}
+
 uint64_t BpfObject::sum_of(std::string_view name, uint32_t index) const {
   std::vector<uint64_t> cells(static_cast<size_t>(libbpf_num_possible_cpus()));
   if (bpf_map_lookup_elem(map(name), &index, cells.data()) != 0) return 0;

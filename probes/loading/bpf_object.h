@@ -65,6 +65,12 @@ class BpfObject {
     return lookup_bytes(name, &key, &value);
   }
 
+  // False if it was not there.
+  template <class Key>
+  bool erase(std::string_view name, const Key& key) {
+    return erase_bytes(name, &key);
+  }
+
   // An entry of a per-CPU array of numbers, summed over all CPUs.
   uint64_t sum_of(std::string_view name, uint32_t index) const;
   // Sum over all CPUs.
@@ -98,6 +104,7 @@ class BpfObject {
                   const std::function<void(const void*, const void*)>& visit) const;
   void update_bytes(std::string_view name, const void* key, const void* value);
   bool lookup_bytes(std::string_view name, const void* key, void* value) const;
+  bool erase_bytes(std::string_view name, const void* key);
 
   bpf_object* object_ = nullptr;
   bpf::globals* globals_ = nullptr;  // mapped .bss

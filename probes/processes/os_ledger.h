@@ -40,6 +40,10 @@ class OsLedger {
   void poll();
   void read_ends();
 
+  bool has_ended(SpaceId space) const {
+    const auto found = entries_.find(space.index);
+    return found != entries_.end() && found->second.ended;
+  }
   // Whether start and end are known, so that what was captured there can be compared.
   bool has_figures(SpaceId space) const;
   OsMemory growth() const;  // sum over the spaces with figures

@@ -46,6 +46,11 @@ bool is_beyond_control(const Situation& now, double budget) {
          (now.distance == largest_distance || now.kept < next_to_nothing);
 }
 
+Room room_for(uint64_t live, uint64_t before, uint64_t many) {
+  if (live > many && live > before + before / 16) return Room::none;
+  return live > many / 2 ? Room::enough : Room::plenty;
+}
+
 uint64_t next_distance(const Situation& now, double budget, const Rates& rates) {
   if (is_beyond_control(now, budget)) return now.distance;
   if (now.overhead > budget) {
@@ -56,8 +61,8 @@ uint64_t next_distance(const Situation& now, double budget, const Rates& rates) 
                ? largest_distance
                : std::bit_ceil(static_cast<uint64_t>(next));
   }
-  if (now.room == Room::none && now.distance != 0)
-    return std::min(now.distance * 2, largest_distance);
+  if (now.room == Room::none)
+    return now.distance == 0 ? first_distance : std::min(now.distance * 2, largest_distance);
   // Half the distance costs at most twice as much, which is still within the budget.
   if (now.overhead < budget * 0.4 && now.distance != 0 && now.room == Room::plenty) {
     if (now.distance / 2 >= least_distance) return now.distance / 2;
@@ -99,11 +104,20 @@ void Budget::judge(const Situation& now, double seconds) {
   looks_beyond_ = overhead_.beyond_control ? looks_beyond_ + 1 : 0;
   if (looks_beyond_ == most_looks_beyond && !prices_were_wrong() && !overhead_.ended_after)
     overhead_.ended_after = seconds;
-  const uint64_t next = next_distance(now, overhead_.budget * share_, rates_);
+  change(next_distance(now, overhead_.budget * share_, rates_), now.overhead, seconds);
+}
+
+void Budget::judge(Room room, double seconds) {
+  if (room != Room::none) return;
+  change(next_distance({.distance = distance_, .room = room}, overhead_.budget, rates_), 0,
+         seconds);
+}
+
+void Budget::change(uint64_t next, double overhead, double seconds) {
   if (next == distance_) return;
   if (overhead_.changes.size() < most_changes)
     overhead_.changes.push_back(
-        {.seconds = seconds, .from = distance_, .to = next, .overhead = now.overhead});
+        {.seconds = seconds, .from = distance_, .to = next, .overhead = overhead});
   else
     ++overhead_.later_changes;
   overhead_.distance = distance_ = next;

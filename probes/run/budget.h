@@ -28,6 +28,10 @@ struct Rates {
 
 // For samples that are live. none: the distance must grow, whatever the cost is.
 enum class Room : uint8_t { plenty, enough, none };
+// `live` samples, of which there were `before` when the distance changed last, where `many` are
+// half of what there is room for. Half the distance finds at most twice as many live blocks. If
+// there are many already, but not more and more, the distance may stay.
+Room room_for(uint64_t live, uint64_t before, uint64_t many);
 
 // What happened in the last half second.
 struct Situation {
@@ -60,6 +64,8 @@ class Budget {
 
   // `seconds` since the start of counting.
   void judge(const Situation& now, double seconds);
+  // The same where nothing is known of the cost, as the target has hardly run, but of the room.
+  void judge(Room room, double seconds);
   // Rates are chosen for this part of the budget from now on, above 0 and up to 1.
   void set_share(double share) { share_ = share; }
   void set_whole(double percent) { overhead_.percent = percent; }  // the run's overhead so far
@@ -74,6 +80,7 @@ class Budget {
 
  private:
   bool prices_were_wrong();
+  void change(uint64_t distance, double overhead, double seconds);
 
   std::function<TrapPrices()> measure_;  // may be empty
   Rates rates_;

@@ -9,8 +9,10 @@
 
 namespace memflame {
 
-Governor::Governor(double budget_percent, const UprobeMeans& means, bool with_children)
+Governor::Governor(double budget_percent, const UprobeMeans& means, uint64_t most_live,
+                   bool with_children)
     : budget_(budget_percent, [meter = PriceMeter(means)]() mutable { return meter.measure(); }),
+      many_live_(most_live / 2),
       with_children_(with_children) {}
 
 CostReading Governor::read(const LoadedProbe& probe, const std::vector<pid_t>& pids) const {
@@ -40,7 +42,7 @@ std::optional<CostReading> Governor::add(const CostReading& now) {
   return between;
 }
 
-void Governor::poll(LoadedProbe& probe, const OsLedger& os) {
+void Governor::poll(LoadedProbe& probe, const OsLedger& os, const std::function<uint64_t()>& live) {
   const double seconds = static_cast<double>(monotonic_ns()) / 1e9;
   if (sums_ && seconds - looked_ < cost_interval_seconds) return;
   looked_ = seconds;
@@ -50,19 +52,30 @@ void Governor::poll(LoadedProbe& probe, const OsLedger& os) {
     return;
   }
   const std::optional<CostReading> between = add(now);
-  if (!between) return;
-  const double cpu = between->cpu_seconds, cost = between->cost_seconds;
-  const double traps = between->trap_seconds;
-  const uint64_t distance = budget_.distance();
+  const uint64_t distance = budget_.distance(), live_now = live();
+  const Room room = room_for(live_now, live_, many_live_);
+  const double since_start = now.seconds - sums_->start();
+  if (between)
+    judge(*between, room, since_start, probe, os);
+  else
+    budget_.judge(room, since_start);
+  if (budget_.distance() == distance) return;
+  live_ = live_now;
+  set_sampling(probe.object.own_data<bpf::rate>(), budget_.distance());
+}
+
+void Governor::judge(const CostReading& between, Room room, double since_start,
+                     const LoadedProbe& probe, const OsLedger& os) {
+  const double cpu = between.cpu_seconds, cost = between.cost_seconds;
+  const double traps = between.trap_seconds;
   const double price = budget_.overhead().prices.entry;
-  budget_.judge({.distance = distance,
+  budget_.judge({.distance = budget_.distance(),
                  .overhead = overhead_percent(cost, cpu),
                  .probes = overhead_percent(traps, cpu - cost + traps),
-                 .kept = between->seen > 0 ? between->kept / between->seen : 0},
-                now.seconds - sums_->start());
+                 .kept = between.seen > 0 ? between.kept / between.seen : 0,
+                 .room = room},
+                since_start);
   if (budget_.overhead().prices.entry != price) sums_->restate(read(probe, os.living()));
-  if (budget_.distance() != distance)
-    set_sampling(probe.object.own_data<bpf::rate>(), budget_.distance());
 }
 
 void Governor::finish(const LoadedProbe& probe, const OsLedger& os) {

@@ -24,12 +24,13 @@ struct LoadedProbe;
 
 class Governor {
  public:
-  // Measures the prices. `with_children`: add the CPU time of children that have ended to that of
-  // their parents. Throws Error if the kernel does not allow measuring.
-  Governor(double budget_percent, const UprobeMeans& means, bool with_children);
+  // Measures the prices. `most_live`: blocks for which the live table has room. `with_children`:
+  // add the CPU time of children that have ended to that of their parents. Throws Error if the
+  // kernel does not allow measuring.
+  Governor(double budget_percent, const UprobeMeans& means, uint64_t most_live, bool with_children);
 
-  // Call often; looks at the cost twice a second.
-  void poll(LoadedProbe& probe, const OsLedger& os);
+  // Call often; looks at the cost twice a second. `live`: how many blocks are in the live table.
+  void poll(LoadedProbe& probe, const OsLedger& os, const std::function<uint64_t()>& live);
   // Takes the last reading.
   void finish(const LoadedProbe& probe, const OsLedger& os);
 
@@ -39,8 +40,12 @@ class Governor {
  private:
   CostReading read(const LoadedProbe& probe, const std::vector<pid_t>& pids) const;
   std::optional<CostReading> add(const CostReading& now);
+  void judge(const CostReading& between, Room room, double since_start, const LoadedProbe& probe,
+             const OsLedger& os);
 
   Budget budget_;
+  uint64_t many_live_;
+  uint64_t live_ = 0;  // when the distance changed last
   bool with_children_;
   double looked_ = 0;             // when poll() last read anything
   std::optional<CostSums> sums_;  // since the first look

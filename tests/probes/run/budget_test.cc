@@ -35,6 +35,21 @@ TEST_CASE("between well under and over the budget nothing changes") {
             distance);
 }
 
+TEST_CASE("without room for live samples the distance grows, whatever the cost is") {
+  const auto next = [](uint64_t distance, Room room) {
+    return next_distance({.distance = distance, .overhead = 0.1, .kept = 1, .room = room}, 10);
+  };
+  CHECK(next(0, Room::none) == first_distance);
+  CHECK(next(4096, Room::none) == 8192);
+  CHECK(next(largest_distance, Room::none) == largest_distance);
+  CHECK(next(8192, Room::enough) == 8192);
+  CHECK(next(8192, Room::plenty) == 4096);
+  CHECK(room_for(500, 0, 1000) == Room::plenty);
+  CHECK(room_for(501, 0, 1000) == Room::enough);
+  CHECK(room_for(1001, 0, 1000) == Room::none);
+  CHECK(room_for(1001, 1000, 1000) == Room::enough);  // not more and more
+}
+
 TEST_CASE("well under the budget the distance shrinks, until all is counted") {
   uint64_t distance = largest_distance;
   int steps = 0;

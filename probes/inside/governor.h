@@ -35,7 +35,7 @@ struct AgentWork {
 
 class Governor {
  public:
-  // `most_live`: the table of live blocks has room for so many; 0: as many as there are.
+  // `most_live`: how many blocks the table of live ones has room for; 0: no limit.
   // `with_children`: add the CPU time of children that have ended to that of their parents.
   Governor(double budget_percent, uint64_t most_live, bool with_children);
 

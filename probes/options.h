@@ -94,12 +94,12 @@ struct ProbeOptions {
   bool verbose = false;
   // For probes that follow blocks (Probe::has_blocks).
   uint64_t min_size = 0, max_size = UINT64_MAX;  // sizes of the blocks that count
-  uint32_t max_live = 0;     // entries of the live table; 0 = from the machine's memory
+  uint32_t max_live = 0;       // entries of the live table; 0 = from the machine's memory
   bool forgets_ended = false;  // blocks of processes that have ended make room for others
-  bool ages = false;         // keep the time at which each block was allocated
-  bool reachable = false;    // at the end, find out to which blocks pointers still lead
-  bool waste = false;        // the figures of waste_types(), see probes/waste/waste.h …
-  bool first_touch = false;  // … and who touched the pages of blocks first, touch_types()
+  bool ages = false;           // keep the time at which each block was allocated
+  bool reachable = false;      // at the end, find out to which blocks pointers still lead
+  bool waste = false;          // the figures of waste_types(), see probes/waste/waste.h …
+  bool first_touch = false;    // … and who touched the pages of blocks first, touch_types()
   // For an agent: how long the threads of a process, together, may wait for memflame in each second
   // before allocations are lost; 0 = no limit.
   uint32_t max_wait_ms = 0;

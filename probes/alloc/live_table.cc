@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/clock.h"
 #include "probes/alloc/bpf/config.h"
 #include "probes/loading/bpf_object.h"
 #include "probes/processes/os_ledger.h"
+#include "probes/processes/spaces.h"
 
 namespace memflame {
 namespace {

@@ -168,8 +168,7 @@ std::map<std::string, double> RuleWatcher::figures(LiveRun& run, double seconds)
     figures["unwatched_processes"] = static_cast<double>(go_->unwatched().count);
   }
   figures["sample_bytes"] = static_cast<double>(distance);
-  for (const Loss loss :
-       {Loss::stack_table_full, Loss::process_table_full, Loss::unwind_table_full})
+  for (const Loss loss : {Loss::stack_table_full, Loss::process_table_full})
     are_tables_full_ |= losses[loss].events > losses_[loss].events;
   losses_ = losses;
   own_seconds_ = own;

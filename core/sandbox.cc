@@ -23,11 +23,11 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
+#include "core/process_memory.h"
 
 #ifndef __x86_64__
 #error "the filter of system calls is for x86-64"
@@ -195,18 +195,6 @@ void write_word(const char* file, const char* word) {
   out << word;
 }
 
-// "VmData:     123 kB" -> bytes; 0 if there is no such line.
-uint64_t status_bytes(const std::string& file, std::string_view key) {
-  std::ifstream status(file);
-  uint64_t kib = 0;
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with(key)) std::istringstream(line.substr(key.size())) >> kib;
-  return kib * 1024;
-}
-
-// Private writable memory, as RLIMIT_DATA counts it.
-uint64_t data_bytes() { return status_bytes("/proc/self/status", "VmData:"); }
-
 void limit(int resource, uint64_t most) {
   rlimit now{};
   if (::getrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) return;
@@ -224,10 +212,6 @@ void block_signals() {
 }
 
 }  // namespace
-
-uint64_t private_bytes_of(pid_t pid) {
-  return status_bytes("/proc/" + std::to_string(pid) + "/status", "RssAnon:");
-}
 
 void drop_capabilities() {
   for (int capability = 0; capability < 64; ++capability)
@@ -250,7 +234,7 @@ bool enter_sandbox(int socket, const SandboxLimits& limits) {
   limit(RLIMIT_FSIZE, 0);
   limit(RLIMIT_NOFILE, 64);
   if (limits.data_bytes != 0 && !sanitized)
-    limit(RLIMIT_DATA, data_bytes() + std::min(limits.data_bytes, RLIM_INFINITY / 2));
+    limit(RLIMIT_DATA, data_bytes_of(::getpid()) + std::min(limits.data_bytes, RLIM_INFINITY / 2));
   drop_capabilities();
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   // Comes after the capabilities, as changing those resets it.

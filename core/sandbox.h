@@ -19,10 +19,6 @@ struct Apart {
 // of this process runs in it. `what` it does is for errors: "reads names". Throws Error.
 Apart start_apart(const std::string& what, const std::function<void(int socket)>& work);
 
-// Memory of a process without that of files, in bytes, with what it shares with the process that
-// forked it; 0 if it is gone.
-uint64_t private_bytes_of(pid_t pid);
-
 // Gives up, for good, all capabilities of the calling thread, and set-user-id programs.
 void drop_capabilities();
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cli/watch/supervisor.h"
-#include "core/sandbox.h"
+#include "core/process_memory.h"
 #include "core/units.h"
 
 namespace memflame {

@@ -16,6 +16,7 @@
 
 #include "collapse/symbolize/wire.h"
 #include "core/error.h"
+#include "core/process_memory.h"
 #include "core/sandbox.h"
 #include "core/units.h"
 

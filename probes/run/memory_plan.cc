@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/run/memory_plan.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <sstream>
 
+#include "core/process_memory.h"
 #include "core/units.h"
 #include "probes/processes/procfs.h"
 
@@ -88,10 +91,7 @@ uint64_t free_memory() {
   return least;
 }
 
-uint64_t own_memory() {
-  const uint64_t kib = number_behind(read_file("/proc/self/status"), "RssAnon:");
-  return kib == UINT64_MAX ? 0 : kib * 1024;
-}
+uint64_t own_memory() { return private_bytes_of(::getpid()); }
 
 MemoryPlan plan_memory(uint64_t wanted, uint64_t free) {
   MemoryPlan plan;

@@ -109,7 +109,8 @@ void Budget::judge(const Situation& now, double seconds) {
 
 void Budget::judge(Room room, double seconds) {
   if (room != Room::none) return;
-  change(next_distance({.distance = distance_, .room = room}, overhead_.budget, rates_), 0,
+  const Situation now{.distance = distance_, .room = room};
+  change(next_distance(now, overhead_.budget, rates_), overhead_.recent_percent.value_or(0),
          seconds);
 }
 

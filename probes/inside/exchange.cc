@@ -46,6 +46,13 @@ UniqueFd memory_file(const char* name, uint64_t bytes) {
   return file;
 }
 
+// What a file takes of memory.
+uint64_t bytes_of(int file) {
+  constexpr uint64_t block_bytes = 512;  // of st_blocks
+  struct stat status {};
+  return ::fstat(file, &status) == 0 ? static_cast<uint64_t>(status.st_blocks) * block_bytes : 0;
+}
+
 std::byte* mapped(int file, uint64_t bytes) {
   void* memory =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
@@ -98,15 +105,9 @@ Exchange::~Exchange() {
   if (tables_memory_ != nullptr) ::munmap(tables_memory_, tables_bytes_);
 }
 
-uint64_t Exchange::bytes() const {
-  constexpr uint64_t block_bytes = 512;  // of st_blocks
-  uint64_t sum = 0;
-  struct stat status {};
-  for (const UniqueFd* file : {&exchange_, &tables_})
-    if (::fstat(file->get(), &status) == 0)
-      sum += static_cast<uint64_t>(status.st_blocks) * block_bytes;
-  return sum;
-}
+uint64_t Exchange::bytes() const { return exchange_bytes_used() + bytes_of(tables_.get()); }
+
+uint64_t Exchange::exchange_bytes_used() const { return bytes_of(exchange_.get()); }
 
 void Exchange::give_back(uint32_t ring, uint64_t from, uint64_t to) const {
   from += -from % page;

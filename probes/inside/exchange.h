@@ -66,8 +66,9 @@ class Exchange {
   const uint64_t* ring(uint32_t index) {
     return at<uint64_t>(rings_at + uint64_t{ring_bytes} * index);
   }
-  // The memory of both files.
+  // The memory of both files, and of the one with the rings.
   uint64_t bytes() const;
+  uint64_t exchange_bytes_used() const;
   // Gives back the memory of what a ring had between two positions, less than a page at each end.
   // Nobody may write there meanwhile; it is zeros then.
   void give_back(uint32_t ring, uint64_t from, uint64_t to) const;

@@ -24,7 +24,7 @@ constexpr uint64_t busy_wait_ns = 100'000, most_wait_ns = 1'000'000;
 // If blocks are sampled, memflame may watch for weeks, so it rests for long: who needs it rings.
 // Where a thread has met unknown code, others soon do.
 constexpr uint64_t most_rest_ns = sampled_poll_ns, asked_lately_ns = 1'000'000'000;
-constexpr uint64_t memory_interval_ns = 1'000'000'000;
+constexpr uint64_t thrift_interval_ns = 2'000'000'000;
 constexpr size_t few_sampled_records = 64;  // of the several hundred that a ring has room for
 // A round with as many records as this is followed by the next one at once.
 constexpr size_t many_records = 128;
@@ -213,15 +213,18 @@ void InsideSession::poll() {
     uncovered_.look([this](pid_t pid) { return guests_.knows(pid); },
                     [this](pid_t pid) { guests_.lose(pid); });
   if (selection_ && selection_->is_time()) look_for_others();
-  keep_within_memory();
+  if (options_.memory != 0 && monotonic_ns() >= next_thrift_ns_) save_memory();
 }
 
 // Rings grow as threads come that write. With --memory, those that are read are emptied once all
 // together have their part.
-void InsideSession::keep_within_memory() {
-  if (options_.memory == 0 || monotonic_ns() - measured_ns_ < memory_interval_ns) return;
-  measured_ns_ = monotonic_ns();
-  if (exchange_.bytes() > options_.ring_bytes) reader_.save_memory();
+void InsideSession::save_memory() {
+  next_thrift_ns_ = monotonic_ns() + thrift_interval_ns;
+  if (exchange_.exchange_bytes_used() > options_.ring_bytes) reader_.save_memory();
+  const uint64_t ends = processes_.os().ends();
+  if (!options_.forgets_ended || ends == ends_) return;
+  ends_ = ends;
+  blocks_.forget([this](SpaceId space) { return processes_.os().has_ended(space); });
 }
 
 AgentWork InsideSession::work() const {

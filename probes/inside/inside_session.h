@@ -142,7 +142,7 @@ class InsideSession : public LiveRun, private RunFigures {
   AgentWork work() const;
   bool is_watched(pid_t pid) const;
   void look_for_others();
-  void keep_within_memory();
+  void save_memory();
 
   const Probe& probe_;
   ProbeOptions options_;
@@ -173,7 +173,8 @@ class InsideSession : public LiveRun, private RunFigures {
   uint64_t given_up_ns_ = 0;  // when agents were found to have taken memflame for gone; 0 = never
   uint64_t round_ticks_ = 0;  // TSC, when the last round began
   uint64_t idle_ns_ = 0;      // how long to wait when nothing comes
-  uint64_t measured_ns_ = 0;  // when the memory of rings was looked at
+  uint64_t next_thrift_ns_ = 0;  // when to save memory again
+  uint64_t ends_ = 0;            // of spaces, when that was done last
   bool counts_ = false;
 };
 

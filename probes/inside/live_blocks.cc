@@ -269,9 +269,12 @@ bool LiveBlocks::restore(const Freed& freed) {
   return true;
 }
 
-uint64_t LiveBlocks::bytes() const {
-  return table_.bytes() + sums_.capacity() * sizeof(BlockSums) +
-         births_.capacity() * sizeof(Birth) + unfollowed_.capacity() * sizeof(Unfollowed);
+void LiveBlocks::forget(const std::function<bool(SpaceId)>& is_gone) {
+  std::vector<LiveEntry> gone;  // a copy, as the table must not change meanwhile
+  table_.for_each([&](const LiveEntry& entry) {
+    if (is_gone(SpaceId{entry.space})) gone.push_back(entry);
+  });
+  for (const LiveEntry& entry : gone) table_.take(entry.space, entry.address);
 }
 
 }  // namespace memflame::inside

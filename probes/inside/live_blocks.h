@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -64,9 +65,6 @@ class LiveTable {
       if (entries_[i].address != 0) visit(entries_[i], numbers_[i]);
   }
   size_t size() const { return size_; }
-  uint64_t bytes() const {
-    return entries_.capacity() * sizeof(LiveEntry) + numbers_.capacity() * sizeof(uint64_t);
-  }
 
  private:
   size_t place(uint32_t space, uint64_t address) const {
@@ -147,7 +145,8 @@ class LiveBlocks {
   // The number of blocks that those which came stand for.
   uint64_t stand_for() const { return stand_for_; }
   void set_window(uint64_t ticks) { window_ = ticks; }
-  uint64_t bytes() const;
+  // Blocks of these spaces make room for others. The sums stay as they are.
+  void forget(const std::function<bool(SpaceId)>& is_gone);
 
  private:
   // A block whose address was allocated again, so its free was not seen; or not yet.

@@ -93,9 +93,4 @@ RawStack StackTree::raw(uint32_t number) const {
   return raw;
 }
 
-uint64_t StackTree::bytes() const {
-  return slots_.capacity() * sizeof(Slot) + stacks_.capacity() * sizeof(Stack) +
-         nodes_.capacity() * sizeof(Node) + node_slots_.capacity() * sizeof(uint32_t);
-}
-
 }  // namespace memflame::inside

@@ -84,7 +84,6 @@ class StackTree {
   uint32_t size() const { return static_cast<uint32_t>(stacks_.size()); }  // numbers are below that
   const Stack& operator[](uint32_t number) const { return stacks_[number]; }
   RawStack raw(uint32_t number) const;
-  uint64_t bytes() const;
 
  private:
   struct Slot {

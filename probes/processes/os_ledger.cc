@@ -44,6 +44,7 @@ void OsLedger::take(const bpf::space_record& record) {
     }
   }
   if (record.reason != bpf::space_end) return;
+  if (!entry.ended) ++ends_;
   entry.ended = true;
   if (!entry.end && entry.last) {
     entry.end = entry.last;

@@ -44,6 +44,7 @@ class OsLedger {
     const auto found = entries_.find(space.index);
     return found != entries_.end() && found->second.ended;
   }
+  uint64_t ends() const { return ends_; }  // how many spaces have ended
   // Whether start and end are known, so that what was captured there can be compared.
   bool has_figures(SpaceId space) const;
   OsMemory growth() const;  // sum over the spaces with figures
@@ -74,6 +75,7 @@ class OsLedger {
   }
 
   bool exact_counters_;
+  uint64_t ends_ = 0;
   std::map<uint32_t, Entry> entries_;  // by space
 };
 

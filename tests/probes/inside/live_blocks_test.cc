@@ -73,6 +73,17 @@ TEST_CASE("a free takes from its stack what the allocation gave") {
   CHECK(blocks.counters().freed_bytes == 100);
 }
 
+TEST_CASE("blocks of a space that is gone make room, and stay in the sums") {
+  LiveBlocks blocks(0, UINT64_MAX, 4);
+  for (uint32_t i = 0; i < 4; ++i) blocks.allocate(block(0x10 * (i + 1), 100, 1, i, 1 + i % 2), 0);
+  CHECK(blocks.allocate(block(0x100, 100), 0) == LiveBlocks::Taken::no_room);
+  blocks.forget([](SpaceId space) { return space == SpaceId{2}; });
+  CHECK(blocks.table().size() == 2);
+  CHECK(blocks.sums()[1].live_count == 4);
+  CHECK(blocks.allocate(block(0x200, 100), 0) == LiveBlocks::Taken::live);
+  CHECK(blocks.free(1, 0x10, 9, 0).was == LiveBlocks::Freed::Was::live);
+}
+
 TEST_CASE("an address that is allocated again proves an unseen free") {
   LiveBlocks blocks = all_blocks();
   blocks.allocate(block(0x1000, 100, 1, 10), 0);

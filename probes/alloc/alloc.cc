@@ -9,7 +9,7 @@
 #include "probes/alloc/alloc_run.h"
 #include "probes/alloc/attaching/attach.h"
 #include "probes/alloc/attaching/uprobe_means.h"
-#include "probes/alloc/live_table.h"
+#include "probes/alloc/block_table.h"
 #include "probes/alloc/rate.h"
 #include "probes/loading/bpf_syscall.h"
 #include "probes/loading/loaded_probe.h"
@@ -152,7 +152,7 @@ void AllocRun::attach(LoadedProbe& probe, Spaces& spaces) {
   if (own_.every > 1) set_every(rate, own_.every);
   const UprobeMeans means = uprobe_means(own_.own_links, probe.features);
   if (own_.max_overhead > 0)
-    governor_ = std::make_unique<Governor>(own_.max_overhead, means, live_.entries(),
+    governor_ = std::make_unique<Governor>(own_.max_overhead, means, table_.entries(),
                                            options_.target.follow_children);
   if (own_.own_links) return attach_allocators(*this, probe, spaces);
   auto price = std::async(std::launch::async, measure_entry_price, means);

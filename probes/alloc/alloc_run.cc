@@ -70,7 +70,7 @@ bool tells_usable_sizes(const std::string& allocator) {
 AllocRun::AllocRun(const ProbeOptions& options)
     : options_(options),
       own_(own_options<AllocOptions>(options_)),
-      live_(options_),
+      table_(options_),
       custom_(read_custom(own_.alloc_specs, own_.free_specs, own_.presets)) {}
 
 uint16_t AllocRun::number_of(const ProbedFunction& function) {
@@ -260,8 +260,8 @@ void AllocRun::on_candidate(std::span<const std::byte> bytes) {
 }
 
 void AllocRun::on_poll(LoadedProbe& probe, const OsLedger& os) {
-  if (options_.forgets_ended) live_.forget_ended(probe.object, os);
-  if (governor_) governor_->poll(probe, os, [&] { return live_.size(probe.object); });
+  if (options_.forgets_ended) table_.forget_ended(probe.object, os);
+  if (governor_) governor_->poll(probe, os, [&] { return table_.size(probe.object); });
   if (events_) events_->poll(probe);
 }
 

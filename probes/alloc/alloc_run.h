@@ -15,9 +15,9 @@
 
 #include "probes/alloc/alloc_events.h"
 #include "probes/alloc/attaching/governor.h"
+#include "probes/alloc/block_table.h"
 #include "probes/alloc/bpf/config.h"
 #include "probes/alloc/custom/custom_sites.h"
-#include "probes/alloc/live_table.h"
 #include "probes/alloc/options.h"
 #include "probes/alloc/rate.h"
 #include "probes/loading/process_links.h"
@@ -128,7 +128,7 @@ class AllocRun : public Accounting {
 
   ProbeOptions options_;
   const AllocOptions& own_;  // of options_
-  LiveTable live_;
+  BlockTable table_;
   bool counting_ = false;
   bool target_samples_ = false;
   std::vector<ProbedFunction> functions_;

@@ -10,7 +10,7 @@ import lib
 from lib import MEMFLAME, check, equal, path, wait_until
 
 # With the least memory a rule has room for 8,192 blocks. One program keeps 2,000 more each second, the processes of the other
-# one end with 4,000.
+# one end with 2,000.
 SOURCE = """
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   const int forks = strcmp(argv[1], "forks") == 0;
   for (;;) {
     if (!forks || fork() == 0) {
-      for (int i = 0; i < (forks ? 200 : 100); ++i) keep();
+      for (int i = 0; i < 100; ++i) keep();
       if (forks) _exit(0);
     }
     usleep(50000);

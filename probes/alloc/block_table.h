@@ -14,21 +14,22 @@ class OsLedger;
 // How many entries the table has.
 uint32_t live_entries(const ProbeOptions& options);
 
-class LiveTable {
+class BlockTable {
  public:
-  explicit LiveTable(const ProbeOptions& options) : entries_(live_entries(options)) {}
+  explicit BlockTable(const ProbeOptions& options) : entries_(live_entries(options)) {}
 
   uint32_t entries() const { return entries_; }
   // Blocks that are in it, as the programs count them.
   uint64_t size(const BpfObject& object) const;
   // Takes out those of processes that have ended, once a quarter of the table is in use. Call it
-  // often: it takes at most 1 % of a processor.
+  // often: it takes at most 0.5 % of a processor.
   void forget_ended(BpfObject& object, const OsLedger& os);
 
  private:
   uint32_t entries_;
   uint64_t forgotten_ = 0;
   uint64_t next_ns_ = 0;  // when to look again
+  uint64_t ends_ = 0;     // of spaces, when it looked last
 };
 
 }  // namespace memflame

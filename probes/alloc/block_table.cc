@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/alloc/live_table.h"
+#include "probes/alloc/block_table.h"
 
 #include <algorithm>
 #include <fstream>
@@ -15,7 +15,7 @@ namespace memflame {
 namespace {
 
 constexpr uint64_t interval_ns = 1'000'000'000;
-constexpr uint64_t rest_per_work = 100;
+constexpr uint64_t rest_per_work = 200;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ uint32_t live_entries(const ProbeOptions& options) {
   return static_cast<uint32_t>(entries);
 }
 
-uint64_t LiveTable::size(const BpfObject& object) const {
+uint64_t BlockTable::size(const BpfObject& object) const {
   const bpf::counters counted = object.counters();
   const uint64_t left =
       counted.live_full_events + counted.freed + counted.unseen_frees + forgotten_;
@@ -41,11 +41,12 @@ uint64_t LiveTable::size(const BpfObject& object) const {
   return counted.events - std::min(counted.events, left);
 }
 
-void LiveTable::forget_ended(BpfObject& object, const OsLedger& os) {
+void BlockTable::forget_ended(BpfObject& object, const OsLedger& os) {
   const uint64_t now = monotonic_ns();
   if (now < next_ns_) return;
   next_ns_ = now + interval_ns;
-  if (size(object) <= entries_ / 4) return;
+  if (os.ends() == ends_ || size(object) <= entries_ / 4) return;
+  ends_ = os.ends();
   std::vector<bpf::block_key> gone;
   object.for_each<bpf::block_key, bpf::block>("blocks",
                                               [&](const bpf::block_key& key, const bpf::block&) {

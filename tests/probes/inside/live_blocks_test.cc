@@ -75,7 +75,8 @@ TEST_CASE("a free takes from its stack what the allocation gave") {
 
 TEST_CASE("blocks of a space that is gone make room, and stay in the sums") {
   LiveBlocks blocks(0, UINT64_MAX, 4);
-  for (uint32_t i = 0; i < 4; ++i) blocks.allocate(block(0x10 * (i + 1), 100, 1, i, 1 + i % 2), 0);
+  for (uint32_t i = 0; i < 4; ++i)
+    blocks.allocate(block(uint64_t{0x10} * (i + 1), 100, 1, i, 1 + i % 2), 0);
   CHECK(blocks.allocate(block(0x100, 100), 0) == LiveBlocks::Taken::no_room);
   blocks.forget([](SpaceId space) { return space == SpaceId{2}; });
   CHECK(blocks.table().size() == 2);

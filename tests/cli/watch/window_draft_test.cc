@@ -15,6 +15,8 @@ using namespace memflame;
 
 namespace {
 
+constexpr uint64_t room_for_names = 64 << 20;
+
 // Two functions of one process allocate; the run has the columns of alloc.
 struct MadeRun {
   HistoryMaker maker;
@@ -151,7 +153,7 @@ TEST_CASE("two runs of one service make one window, and those of another one of 
     second.began_ns = first.began_ns;
     second.ended_ns = first.ended_ns;
     second.services.at(0).figures = {{"processes", 2}};
-    return maker.make({first, second});
+    return maker.make({first, second}, room_for_names);
   };
   const std::vector<Window> one = windows_of("a");
   REQUIRE(one.size() == 1);
@@ -178,7 +180,7 @@ TEST_CASE("a window has the sums of its draft, under names") {
   draft.ended_ns = 2'000'000'000;
   draft.figures = {{"processes", 1}};
   WindowMaker maker("memflame watch (test)", "host", true);
-  const std::vector<Window> windows = maker.make({std::move(draft)});
+  const std::vector<Window> windows = maker.make({std::move(draft)}, room_for_names);
   REQUIRE(windows.size() == 1);
   const WindowHead& head = windows[0].head;
   CHECK(head.figures.at("processes") == 1);

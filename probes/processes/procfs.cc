@@ -320,7 +320,9 @@ double age_seconds(pid_t pid) {
   if (stat.state == 0 || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0) return 0;
   const double began =
       static_cast<double>(stat.start_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return std::max(0.0, static_cast<double>(now.tv_sec) - began);
+  // Parts of a second count: a process that was there before a point of time is older than that.
+  return std::max(0.0,
+                  static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9 - began);
 }
 
 uint64_t start_ticks_of(pid_t pid) {

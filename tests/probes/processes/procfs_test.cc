@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 
 #include "probes/processes/process_name.h"
@@ -92,6 +93,30 @@ TEST_CASE("who works, and who sleeps") {
   ::close(pipe[1]);
   ::waitpid(worker, nullptr, 0);
   ::waitpid(sleeper, nullptr, 0);
+}
+
+TEST_CASE("a process is as old as the time that has gone by since it began") {
+  using Clock = std::chrono::steady_clock;
+  const auto seconds_since = [](Clock::time_point then) {
+    return std::chrono::duration<double>(Clock::now() - then).count();
+  };
+  const Clock::time_point before = Clock::now();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  const Clock::time_point after = Clock::now();
+  for (int i = 0; i < 5; ++i) {  // at several places within a second
+    ::usleep(300'000);
+    const double least = seconds_since(after);
+    const double age = age_seconds(child);
+    CHECK(age >= least);
+    CHECK(age <= seconds_since(before) + 0.01);  // the kernel counts in steps of 10 ms
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  CHECK(age_seconds(child) == 0);
 }
 
 TEST_CASE("a process is called what it was started as") {

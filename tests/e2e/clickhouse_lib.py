@@ -75,8 +75,9 @@ class ClickHouse:
         except (urllib.error.URLError, ConnectionError):
             return False
 
-    def sql(self, query, database=None, seconds=PATIENCE):
-        where = f"http://127.0.0.1:{self.port}/" + (f"?database={database}" if database else "")
+    def sql(self, query, database=None, seconds=PATIENCE, **settings):
+        asked = ({"database": database} if database else {}) | settings
+        where = f"http://127.0.0.1:{self.port}/" + ("?" + urllib.parse.urlencode(asked) if asked else "")
         try:
             with urllib.request.urlopen(where, query.encode(), seconds) as reply:
                 return reply.read().decode("utf-8", "surrogateescape")

@@ -65,6 +65,15 @@ void Accounting::finish(const LoadedProbe& probe, RecordingRows& rows) {
   add_figures(probe, rows.recording().types, rows);
 }
 
+void Accounting::forget(LoadedProbe& probe, std::span<const uint64_t> keys,
+                        std::span<const SpaceId> spaces) {
+  for (const uint64_t key : keys) probe.object.erase("sums", key);
+  for (const SpaceId space : spaces)
+    for (uint64_t note = 0; note < bpf::note_count; ++note)
+      probe.object.erase("notes", uint64_t{space.index} << 8 | note);
+  if (!keys.empty()) probe.object.sums_have_room();
+}
+
 void Accounting::add_figures(const LoadedProbe& probe, std::span<const ValueType> types,
                              Rows& rows) {
   // The place of each column in the kernel's sums, which keep all variances behind the figures.

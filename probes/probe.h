@@ -76,6 +76,10 @@ class Accounting {
   // True if the run must end because it would do harm. Counting ends then in any case.
   virtual bool wants_end() const { return false; }
   virtual void set_budget_share(double /*share*/) {}  // LiveRun::set_budget_share()
+  // Gives back the figures of stacks, by their keys, whose spaces have ended, and what else is kept
+  // of these spaces. Nothing adds to them any more.
+  virtual void forget(LoadedProbe&, std::span<const uint64_t> keys,
+                      std::span<const SpaceId> spaces);
   // For a snapshot: adds what the stack with this key ends in, and its group. False leaves the
   // stack out, because its memory belongs to another stack, too.
   virtual bool place(const LoadedProbe&, const StackLog&, uint64_t /*key*/, RawStack&,

@@ -142,8 +142,8 @@ void ProcessLabels::learn(const std::vector<Space>& spaces) {
     Labels labels = read(spaces[i]);
     const SpaceId parent = spaces[i].forked_from;
     if (parent && parent.index < labels_.size())
-      for (const auto& [name, value] : labels_[parent.index]) labels.try_emplace(name, value);
-    labels_.push_back(std::move(labels));
+      for (const auto& [name, value] : of(parent)) labels.try_emplace(name, value);
+    labels_.push_back(&*different_.insert(std::move(labels)).first);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,16 +39,22 @@ class ProcessLabels {
   using ValueOf = std::function<std::string(pid_t pid, std::string_view name)>;
   explicit ProcessLabels(Labels templates, ValueOf value_of = process_value)
       : templates_(std::move(templates)), value_of_(std::move(value_of)) {}
+  ProcessLabels(const ProcessLabels&) = delete;
+  ProcessLabels& operator=(const ProcessLabels&) = delete;
 
   void learn(const std::vector<Space>& spaces);
-  const std::vector<Labels>& all() const { return labels_; }  // by SpaceId::index
+  // None if the space is not known.
+  const Labels& of(SpaceId space) const {
+    return *labels_[space.index < labels_.size() ? space.index : 0];
+  }
 
  private:
   Labels read(const Space& space) const;
 
   Labels templates_;
   ValueOf value_of_;
-  std::vector<Labels> labels_{Labels{}};
+  std::set<Labels> different_{Labels{}};  // a service may have had a million processes
+  std::vector<const Labels*> labels_{&*different_.begin()};  // by SpaceId::index
 };
 
 }  // namespace memflame

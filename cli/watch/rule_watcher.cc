@@ -129,10 +129,11 @@ bool RuleWatcher::look(LiveRun& run, double seconds) {
     problem_ = "its control groups are others now; it begins anew";
     return false;
   }
-  if (are_tables_full_ && seconds >= windows_before_anew * rule_.window_seconds) {
+  // What belongs to processes that have ended was given back after the first of these windows.
+  if (full_windows_ > 1 && seconds >= windows_before_anew * rule_.window_seconds) {
     problem_ =
-        "its tables are full of processes that have ended, or of stacks: it begins anew, and "
-        "blocks from before are not known any more. With more \"memory\" that is rarer";
+        "its tables of stacks or processes are full: it begins anew, and blocks from before are "
+        "not known any more. With more \"memory\" that is rarer";
     return false;
   }
   // While the window before is still being made, this one goes on.
@@ -168,8 +169,9 @@ std::map<std::string, double> RuleWatcher::figures(LiveRun& run, double seconds)
     figures["unwatched_processes"] = static_cast<double>(go_->unwatched().count);
   }
   figures["sample_bytes"] = static_cast<double>(distance);
-  for (const Loss loss : {Loss::stack_table_full, Loss::process_table_full})
-    are_tables_full_ |= losses[loss].events > losses_[loss].events;
+  const auto is_more = [&](Loss loss) { return losses[loss].events > losses_[loss].events; };
+  const bool is_full = is_more(Loss::stack_table_full) || is_more(Loss::process_table_full);
+  full_windows_ = is_full ? full_windows_ + 1 : 0;
   losses_ = losses;
   own_seconds_ = own;
   return figures;
@@ -185,7 +187,8 @@ void RuleWatcher::add_processes(const LiveRun& run, const Side& side, std::set<p
   for (const pid_t pid : run.living()) {
     const auto space = space_of.find(pid);
     if (space == space_of.end()) continue;
-    DraftService& service = service_of(draft, side.labels.all()[space->second]);
+    DraftService& service =
+        service_of(draft, side.labels.of(SpaceId{static_cast<uint32_t>(space->second)}));
     if (are_go) service.figures["go_processes"] += 1;
     if (!counted.insert(pid).second) continue;
     service.figures["processes"] += 1;
@@ -199,8 +202,11 @@ WindowDraft RuleWatcher::draft_of(LiveRun& run, Side& side, const Look& last) {
   take(side, last);
   Recording code = run.recording_of({}, false);
   side.labels.learn(code.spaces);
-  WindowDraft draft = side.drafts->take(side.axis.tables(), std::move(code), side.labels.all());
+  WindowDraft draft =
+      side.drafts->take(side.axis.tables(), std::move(code),
+                        [&](SpaceId space) -> const Labels& { return side.labels.of(space); });
   draft.sampling = run.sampling();
+  side.drafts->forget(run.forget(last, side.axis.tables()));
   return draft;
 }
 

@@ -77,7 +77,7 @@ class RuleWatcher : public Watcher {
   double share_ = 1;               // of the budget, as the run was told
   double own_seconds_ = 0;         // of memflame's processor time, when the window began
   bool is_asked_ = false, has_ended_ = false;
-  bool are_tables_full_ = false;  // of what does not go away by itself
+  int full_windows_ = 0;  // in a row, in which tables of stacks or processes had no room
   RuleEnd end_ = RuleEnd::begins_anew;
   std::string problem_;       // why it ends
   std::future<void> making_;  // last member: ends before what it uses

@@ -92,8 +92,7 @@ std::vector<int64_t> WindowDrafts::figures_of(size_t track) const {
   return row;
 }
 
-WindowDraft WindowDrafts::take(const History& tables, Recording code,
-                               const std::vector<Labels>& labels) {
+WindowDraft WindowDrafts::take(const History& tables, Recording code, const LabelsOf& labels) {
   WindowDraft draft;
   Recording& recording = draft.recording = std::move(code);
   recording.types.clear();
@@ -114,9 +113,8 @@ WindowDraft WindowDrafts::take(const History& tables, Recording code,
     const auto [stack, is_new] = stacks.try_emplace(
         track.stack.index, RawStackId{static_cast<uint32_t>(recording.stacks.size())});
     if (is_new) recording.stacks.push_back(tables.recording.stacks[track.stack.index]);
-    const auto [service, is_new_service] = services.try_emplace(
-        track.space.index < labels.size() ? labels[track.space.index] : Labels{},
-        draft.services.size());
+    const auto [service, is_new_service] =
+        services.try_emplace(labels(track.space), draft.services.size());
     if (is_new_service)
       draft.services.push_back({.labels = service->first, .sums = {}, .figures = {}});
     draft.services[service->second].sums.push_back(recording.sums.size());
@@ -125,6 +123,14 @@ WindowDraft WindowDrafts::take(const History& tables, Recording code,
   if (ledger_) draft.judged = JudgedRun{*ledger_, tables.tracks, tables.recording.stacks};
   before_ = now_;
   return draft;
+}
+
+void WindowDrafts::forget(std::span<const TrackId> tracks) {
+  for (const TrackId track : tracks)
+    for (std::vector<int64_t>* figures : {&now_, &before_})
+      std::fill_n(figures->begin() + static_cast<std::ptrdiff_t>(track.index * types_.size()),
+                  types_.size(), 0);
+  if (ledger_) ledger_->forget(tracks);
 }
 
 }  // namespace memflame

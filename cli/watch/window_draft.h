@@ -6,8 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@
 namespace memflame {
 
 using Labels = std::map<std::string, std::string>;
+using LabelsOf = std::function<const Labels&(SpaceId)>;
 
 // The stacks of one service: indices in the recording's sums.
 struct DraftService {
@@ -52,8 +55,10 @@ class WindowDrafts {
   void add(const Look& look, const History& tables);
 
   // What there is, and what came since the last take(). `code` is what the run knows of its
-  // processes and files (LiveRun::recording_of()), the labels are by SpaceId::index.
-  WindowDraft take(const History& tables, Recording code, const std::vector<Labels>& labels);
+  // processes and files (LiveRun::recording_of()).
+  WindowDraft take(const History& tables, Recording code, const LabelsOf& labels);
+  // These tracks belong to other stacks from now on: LiveRun::forget().
+  void forget(std::span<const TrackId> tracks);
 
  private:
   // How a column of a draft comes from columns of the run.

@@ -209,6 +209,14 @@ void Ledger::end(uint64_t time_ns) {
   is_over_ = true;
 }
 
+void Ledger::forget(std::span<const TrackId> tracks) {
+  for (const TrackId track : tracks) {
+    if (track.index >= records_.size()) continue;
+    tracks_of_.erase(records_[track.index].space);
+    records_[track.index] = {};
+  }
+}
+
 TrackRecord Ledger::joined(TrackId track) const {
   TrackRecord record = records_[track.index];
   record.join(stretches_.begins());

@@ -28,6 +28,8 @@ class Ledger {
   // does not fit them, or is earlier than the one before.
   void add(const Look& look, std::span<const Track> tracks);
   void end(uint64_t time_ns);  // the run is over
+  // These tracks, of processes that have ended, belong to other stacks from now on.
+  void forget(std::span<const TrackId> tracks);
 
   // One per track that ever had a block, the most wrong first.
   std::vector<Verdict> verdicts(const VerdictOptions& options) const;

@@ -294,6 +294,16 @@ EventBatch InsideSession::take_events(History& history) {
   return batch;
 }
 
+std::vector<TrackId> InsideSession::forget(const Look& look, History& history) {
+  if (!options_.forgets_ended || events_) return {};
+  const IsGone is_gone = processes_.forget(armed_ns_ + look.time_ns).is_gone;
+  blocks_.forget(is_gone);
+  blocks_.forget_sums(is_gone,
+                      [&](uint32_t stack) { return is_gone(SpaceId{stacks_[stack].space}); });
+  log_.forget(is_gone);
+  return looks(history).forget(is_gone, history);
+}
+
 TrackId InsideSession::track_of(uint64_t key) const {
   return looks_ ? looks_->track_of(log_, key) : TrackId{};
 }

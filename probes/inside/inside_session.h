@@ -70,6 +70,7 @@ class InsideSession : public LiveRun, private RunFigures {
   void wait_no_more() override;
   size_t waiting_events() const override { return events_ ? events_->size() : 0; }
   void read_pss() override { processes_.read_pss(); }
+  std::vector<TrackId> forget(const Look& look, History& history) override;
   TrackId track_of(uint64_t key) const override;
   Recording so_far() override;
   Losses losses() const override;

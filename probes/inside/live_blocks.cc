@@ -269,12 +269,20 @@ bool LiveBlocks::restore(const Freed& freed) {
   return true;
 }
 
-void LiveBlocks::forget(const std::function<bool(SpaceId)>& is_gone) {
+void LiveBlocks::forget(const IsGone& is_gone) {
   std::vector<LiveEntry> gone;  // a copy, as the table must not change meanwhile
   table_.for_each([&](const LiveEntry& entry) {
     if (is_gone(SpaceId{entry.space})) gone.push_back(entry);
   });
   for (const LiveEntry& entry : gone) table_.take(entry.space, entry.address);
+}
+
+void LiveBlocks::forget_sums(const IsGone& is_gone,
+                             const std::function<bool(uint32_t stack)>& is_stack_gone) {
+  for (uint32_t stack = 1; stack < sums_.size(); ++stack)
+    if (sums_[stack].total_count != 0 && is_stack_gone(stack)) sums_[stack] = {};
+  for (uint32_t space = 1; space < unfollowed_.size(); ++space)
+    if (unfollowed_[space].count != 0 && is_gone(SpaceId{space})) unfollowed_[space] = {};
 }
 
 }  // namespace memflame::inside

@@ -19,6 +19,7 @@
 #include "core/ids.h"
 #include "probes/bpf/shared.h"
 #include "probes/inside/estimates.h"
+#include "probes/processes/gone.h"
 
 namespace memflame::inside {
 
@@ -146,7 +147,9 @@ class LiveBlocks {
   uint64_t stand_for() const { return stand_for_; }
   void set_window(uint64_t ticks) { window_ = ticks; }
   // Blocks of these spaces make room for others. The sums stay as they are.
-  void forget(const std::function<bool(SpaceId)>& is_gone);
+  void forget(const IsGone& is_gone);
+  // The sums of these stacks and spaces begin anew. None of their blocks may be there any more.
+  void forget_sums(const IsGone& is_gone, const std::function<bool(uint32_t stack)>& is_stack_gone);
 
  private:
   // A block whose address was allocated again, so its free was not seen; or not yet.

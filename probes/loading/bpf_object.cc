@@ -71,6 +71,7 @@ BpfObject::BpfObject(std::span<const std::byte> image) {
 BpfObject::~BpfObject() {
   if (globals_ != nullptr) ::munmap(globals_, sizeof(bpf::globals));
   if (own_data_ != nullptr) ::munmap(own_data_, own_bytes_);
+  if (object_globals_ != nullptr) ::munmap(object_globals_, sizeof(bpf::object_globals));
   bpf_object__close(object_);
 }
 
@@ -242,6 +243,13 @@ bpf::counters BpfObject::counters() const {
 }
 
 void BpfObject::arm(bool on) { __atomic_store_n(&globals_->armed, on ? 1U : 0U, __ATOMIC_SEQ_CST); }
+
+void BpfObject::sums_have_room() {
+  if (object_globals_ == nullptr)
+    object_globals_ = static_cast<bpf::object_globals*>(
+        map_data(map(".data.object"), sizeof(bpf::object_globals)));
+  __atomic_store_n(&object_globals_->stack_table_is_full, 0U, __ATOMIC_SEQ_CST);
+}
 
 uint32_t BpfObject::new_space() {
   return __atomic_add_fetch(&globals_->next_space, 1U, __ATOMIC_SEQ_CST);

@@ -78,6 +78,8 @@ class BpfObject {
   // The object's writable globals, in the order of their declaration in maps.h.
   void arm(bool on);
   uint32_t new_space();
+  // Programs look again whether the map `sums` has room: entries were erased.
+  void sums_have_room();
   // The writable data of one probe's programs (section .data.own), mapped.
   template <class Block>
   Block& own_data() {
@@ -107,9 +109,10 @@ class BpfObject {
   bool erase_bytes(std::string_view name, const void* key);
 
   bpf_object* object_ = nullptr;
-  bpf::globals* globals_ = nullptr;  // mapped .bss
-  void* own_data_ = nullptr;         // mapped .data.own
-  std::set<const bpf_map*> shared_;  // of another object
+  bpf::globals* globals_ = nullptr;                // mapped .bss
+  void* own_data_ = nullptr;                       // mapped .data.own
+  bpf::object_globals* object_globals_ = nullptr;  // mapped .data.object, once it is needed
+  std::set<const bpf_map*> shared_;                // of another object
   size_t own_bytes_ = 0;
 };
 

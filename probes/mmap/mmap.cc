@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <unordered_set>
 
 #include "core/units.h"
 #include "probes/common_options.h"
@@ -114,6 +115,14 @@ class MmapAccounting : public Accounting {
       default:
         break;
     }
+  }
+
+  void forget(LoadedProbe& probe, std::span<const uint64_t> keys,
+              std::span<const SpaceId> spaces) override {
+    Accounting::forget(probe, keys, spaces);
+    const std::unordered_set<uint64_t> gone(keys.begin(), keys.end());
+    std::erase_if(figures_, [&](const auto& entry) { return gone.contains(entry.first.first); });
+    for (const SpaceId space : spaces) spaces_.erase(space.index);
   }
 
   void add_figures(const LoadedProbe& probe, std::span<const ValueType>, Rows& rows) override {

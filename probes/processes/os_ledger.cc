@@ -52,6 +52,15 @@ void OsLedger::take(const bpf::space_record& record) {
   }
 }
 
+void OsLedger::forget(std::span<const SpaceId> spaces) {
+  for (const SpaceId space : spaces) {
+    if (!has_ended(space)) continue;
+    entries_.erase(space.index);
+    if (forgotten_.size() <= space.index) forgotten_.resize(space.index + size_t{1});
+    forgotten_[space.index] = true;
+  }
+}
+
 void OsLedger::poll() {
   for (auto& [id, entry] : entries_)
     if (!entry.ended)

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -40,9 +41,13 @@ class OsLedger {
   void poll();
   void read_ends();
 
+  // Figures of spaces that have ended are not known any more.
+  void forget(std::span<const SpaceId> spaces);
+
   bool has_ended(SpaceId space) const {
     const auto found = entries_.find(space.index);
-    return found != entries_.end() && found->second.ended;
+    return found == entries_.end() ? space.index < forgotten_.size() && forgotten_[space.index]
+                                   : found->second.ended;
   }
   uint64_t ends() const { return ends_; }  // how many spaces have ended
   // Whether start and end are known, so that what was captured there can be compared.
@@ -77,6 +82,7 @@ class OsLedger {
   bool exact_counters_;
   uint64_t ends_ = 0;
   std::map<uint32_t, Entry> entries_;  // by space
+  std::vector<bool> forgotten_;        // by space
 };
 
 }  // namespace memflame

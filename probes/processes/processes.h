@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "probes/options.h"
 #include "probes/pids/pid_namespace.h"
 #include "probes/processes/cgroups.h"
 #include "probes/processes/deaths.h"
+#include "probes/processes/gone.h"
 #include "probes/processes/os_ledger.h"
 #include "probes/processes/pace.h"
 #include "probes/processes/pss.h"
@@ -53,6 +55,15 @@ class Processes {
   // A process begins or ends. Called when the record is handled: all code that was mapped before is
   // known by then.
   void take(const bpf::space_record& record);
+
+  // Gives back what is kept of processes that had ended by then, except for what living ones have
+  // of them. Says which they are, as long as this lives.
+  Gone forget(uint64_t time_ns) {
+    std::vector<SpaceId> newly = spaces_.forget(time_ns);
+    os_.forget(newly);
+    return {[this, time_ns](SpaceId space) { return spaces_.had_ended(space, time_ns); },
+            std::move(newly)};
+  }
 
   // Reads the log of what has been mapped up to now.
   void read_log();

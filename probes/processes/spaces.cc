@@ -82,6 +82,33 @@ void Spaces::end(SpaceId id, uint64_t time_ns) {
     current_.erase(now);
 }
 
+// By space: whether a living one has code from it.
+std::vector<bool> Spaces::parents_of_living() const {
+  std::vector<bool> parents(spaces_.size());
+  for (const Watched& space : spaces_) {
+    if (space.space.pid == 0 || space.ended) continue;
+    for (SpaceId id = space.space.forked_from;
+         id && id.index < spaces_.size() && !parents[id.index];
+         id = spaces_[id.index].space.forked_from)
+      parents[id.index] = true;
+  }
+  return parents;
+}
+
+std::vector<SpaceId> Spaces::forget(uint64_t time_ns) {
+  const std::vector<bool> parents = parents_of_living();
+  std::vector<SpaceId> newly;
+  for (Watched& space : spaces_) {
+    if (!had_ended(space.id, time_ns)) continue;
+    if (!std::exchange(space.is_forgotten, true)) newly.push_back(space.id);
+    if (parents[space.id.index]) continue;
+    space.space.mappings = std::vector<Mapping>();  // gives back its memory, unlike {}
+    space.space.perf_map = std::string();
+    code_.erase(space.id.index);
+  }
+  return newly;
+}
+
 void Spaces::take(const SidebandRecord& record) {
   const auto now = current_.find(record.pid);
   if (record.kind == SidebandRecord::Kind::exit) {
@@ -191,6 +218,7 @@ void Spaces::copy_to(Recording& recording, bool perf_maps) const {
   recording.modules = modules_.all();
   recording.scripts = scripts_.all();
   recording.spaces.clear();
+  recording.spaces.reserve(spaces_.size());
   for (Watched space : spaces_) {
     if (perf_maps && space.space.pid != 0 && !space.ended) take_perf_map(space);
     sort_mappings(space.space);

@@ -36,6 +36,9 @@ class Spaces {
   // Sets the cgroup in which a space began.
   void place(SpaceId id, const std::string& cgroup) { watched(id).space.cgroup = cgroup; }
   void end(SpaceId id, uint64_t time_ns);
+  // No stack of spaces that had ended by then will be named again: gives back what was mapped in
+  // them, once no living space has it from them. Returns those that were not forgotten before.
+  std::vector<SpaceId> forget(uint64_t time_ns);
 
   void take(const SidebandRecord& record);
   // `catch_up` hands over, by take(), what the log says up to the moment of the call.
@@ -109,6 +112,7 @@ class Spaces {
     SpaceId id;
     bool from_exec = false;
     bool ended = false;
+    bool is_forgotten = false;
     bool has_anonymous_code = false;
     bool changed = false;  // since the last call of changed()
     uint64_t end_ns = UINT64_MAX;
@@ -127,6 +131,7 @@ class Spaces {
   void add_mapping(Watched& space, const Mapping& mapping);
   static bool is_overlaid(const Watched& space, const Mapping& mapping);
   void mark_changed(Watched& space);
+  std::vector<bool> parents_of_living() const;
   bool is_replaced(const Watched& space) const;
   uint64_t changes_of(SpaceId id) const;
   CodeThen look_up_code(SpaceId id, uint64_t time_ns) const;
@@ -136,7 +141,7 @@ class Spaces {
   static void sort_mappings(Space& space);
   static void tell_cgroups_apart(std::vector<Space>& spaces);
 
-  std::vector<Watched> spaces_{Watched{}};
+  std::deque<Watched> spaces_{Watched{}};  // in weeks there may be a million
   Modules modules_;
   Scripts scripts_;
   std::vector<SpaceId> changed_;

@@ -41,6 +41,11 @@ class LiveRun {
   // They cannot be taken for a while. A run that makes programs wait for that ends it: events for
   // which there is no room are lost then, see EventLog.
   virtual void wait_no_more() {}
+  // Nobody will ask again for figures of processes that had ended by the time of this look: gives
+  // back what is kept of them, in the tables of the history, too. Returns their tracks, which
+  // belong to other stacks from now on; none if the run keeps everything
+  // (ProbeOptions::forgets_ended).
+  virtual std::vector<TrackId> forget(const Look& /*look*/, History& /*history*/) { return {}; }
   // Reads PSS if it is time, for the looks that follow: PssReadings. What it costs is bounded
   // there, so it is not a part of a look, whose cost decides when the next one is taken.
   virtual void read_pss() = 0;

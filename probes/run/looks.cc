@@ -44,6 +44,19 @@ std::vector<int64_t> read_gauges(const Processes& processes) {
           pressure ? std::llround(*pressure * 100) : no_reading};
 }
 
+// Where something new stands in a table: in a place that is free, or at the end.
+template <class Id, class Entry>
+Id place_for(Entry entry, std::vector<Id>& free, std::vector<Entry>& table) {
+  if (free.empty()) {
+    table.push_back(std::move(entry));
+    return Id{static_cast<uint32_t>(table.size() - 1)};
+  }
+  const Id id = free.back();
+  free.pop_back();
+  table[id.index] = std::move(entry);
+  return id;
+}
+
 }  // namespace
 
 std::vector<Gauge> os_gauges() {
@@ -99,7 +112,7 @@ Look Looks::take(RunFigures& figures, History& history, bool survey) {
   sums.resize(history.tracks.size() * columns_);
   add_changes(std::move(sums), look);
   if (survey) add_survivors(figures, now_ns, look);
-  add_ended(figures.processes().spaces(), now_ns, history, look);
+  add_ended(figures.processes().spaces(), now_ns, look);
   return look;
 }
 
@@ -117,10 +130,8 @@ RawStackId Looks::stack(const StackLog& log, uint64_t key, History& history,
   const uint64_t known = known_key(log, key);
   RawStackId& stack = stacks_[known];
   if (!stack) {
-    std::vector<RawStack>& stacks = history.recording.stacks;
-    stack = RawStackId{static_cast<uint32_t>(stacks.size())};
-    stacks.push_back(log.stack_of(known));
-    stacks.back().leaf = leaf;
+    stack = place_for(log.stack_of(known), free_stacks_, history.recording.stacks);
+    history.recording.stacks[stack.index].leaf = leaf;
   }
   return stack;
 }
@@ -129,11 +140,39 @@ TrackId Looks::track(const StackLog& log, const Figures& figures, History& histo
   const RawStackId stack = this->stack(log, figures.key, history, figures.leaf);
   TrackId& track = tracks_[{stack, figures.group}];
   if (!track) {
-    track = TrackId{static_cast<uint32_t>(history.tracks.size())};
-    history.tracks.push_back({stack, history.recording.stacks[stack.index].space, figures.group});
+    const SpaceId space = history.recording.stacks[stack.index].space;
+    track = place_for(Track{stack, space, figures.group}, free_tracks_, history.tracks);
     track_of_key_[known_key(log, figures.key)] = track;
+    if (space && !ended_.contains(space.index)) living_.insert(space.index);
   }
   return track;
+}
+
+std::vector<TrackId> Looks::forget(const IsGone& is_gone, History& history) {
+  std::erase_if(ended_, [&](uint32_t space) { return is_gone(SpaceId{space}); });
+  const auto is_track_gone = [&](const auto& entry) {
+    return is_gone(history.tracks[entry.second.index].space);
+  };
+  std::erase_if(track_of_key_, is_track_gone);
+  std::vector<TrackId> tracks;
+  std::erase_if(tracks_, [&](const auto& entry) {
+    if (!is_track_gone(entry)) return false;
+    tracks.push_back(entry.second);
+    return true;
+  });
+  std::erase_if(stacks_, [&](const auto& entry) {
+    RawStack& stack = history.recording.stacks[entry.second.index];
+    if (!is_gone(stack.space)) return false;
+    stack = {};
+    free_stacks_.push_back(entry.second);
+    return true;
+  });
+  for (const TrackId track : tracks) {
+    history.tracks[track.index] = {};
+    std::fill_n(last_.begin() + static_cast<std::ptrdiff_t>(track.index * columns_), columns_, 0);
+  }
+  free_tracks_.insert(free_tracks_.end(), tracks.begin(), tracks.end());
+  return tracks;
 }
 
 void Looks::add_changes(std::vector<int64_t>&& sums, Look& look) {
@@ -174,11 +213,7 @@ void Looks::add_survivors(RunFigures& figures, uint64_t now_ns, Look& look) {
 
 // A process that ends while the figures are read may have allocated more than they say: it ends in
 // the next look, which has all that it left.
-void Looks::add_ended(const Spaces& spaces, uint64_t now_ns, const History& history, Look& look) {
-  for (; tracks_seen_ < history.tracks.size(); ++tracks_seen_) {
-    const SpaceId space = history.tracks[tracks_seen_].space;
-    if (space && !ended_.contains(space.index)) living_.insert(space.index);
-  }
+void Looks::add_ended(const Spaces& spaces, uint64_t now_ns, Look& look) {
   std::erase_if(living_, [&](uint32_t space) {
     if (!spaces.had_ended(SpaceId{space}, now_ns)) return false;
     ended_.insert(space);

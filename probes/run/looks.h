@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/history.h"
+#include "probes/processes/gone.h"
 #include "probes/processes/spaces.h"
 #include "probes/run/side_by_side.h"
 #include "probes/run/stack_log.h"
@@ -40,6 +41,8 @@ class Looks {
   // A stack in the history's tables, to which it is added if it is new.
   RawStackId stack(const StackLog& log, uint64_t key, History& history,
                    const std::string& leaf = "");
+  // See LiveRun::forget().
+  std::vector<TrackId> forget(const IsGone& is_gone, History& history);
   // The track of a stack's blocks; none if the stack has not been seen.
   TrackId track_of(const StackLog& log, uint64_t key) const;
 
@@ -55,7 +58,7 @@ class Looks {
   TrackId track(const StackLog& log, const Figures& figures, History& history);
   void add_changes(std::vector<int64_t>&& sums, Look& look);
   void add_survivors(RunFigures& figures, uint64_t now_ns, Look& look);
-  void add_ended(const Spaces& spaces, uint64_t now_ns, const History& history, Look& look);
+  void add_ended(const Spaces& spaces, uint64_t now_ns, Look& look);
 
   std::vector<ProbeTypes> types_;
   size_t columns_ = 0;  // of all probes
@@ -64,9 +67,11 @@ class Looks {
   std::unordered_map<uint64_t, RawStackId> stacks_;  // by the key that all copies share
   std::map<std::pair<RawStackId, std::string>, TrackId> tracks_;
   std::unordered_map<uint64_t, TrackId> track_of_key_;
-  std::vector<int64_t> last_;  // the figures of each track at the look before
-  size_t tracks_seen_ = 1;     // those whose spaces are in one of the following sets
-  std::unordered_set<uint32_t> living_, ended_;
+  std::vector<int64_t> last_;                    // the figures of each track at the look before
+  std::unordered_set<uint32_t> living_, ended_;  // spaces that have tracks
+  // Places in the tables that forgotten spaces had.
+  std::vector<TrackId> free_tracks_;
+  std::vector<RawStackId> free_stacks_;
 };
 
 }  // namespace memflame

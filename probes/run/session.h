@@ -61,6 +61,7 @@ class Session : public LiveRun, private RunFigures {
   EventBatch take_events(History& history) override;
   size_t waiting_events() const override;
   void read_pss() override { processes_.read_pss(); }
+  std::vector<TrackId> forget(const Look& look, History& history) override;
   TrackId track_of(uint64_t key) const override;
   Recording so_far() override;
   std::vector<pid_t> living() const override { return processes_.os().living(); }

@@ -118,6 +118,15 @@ Look Session::look(History& history, bool survey) {
   return look;
 }
 
+std::vector<TrackId> Session::forget(const Look& look, History& history) {
+  if (!options_.forgets_ended || !has_spaces() || first().accounting->events() != nullptr)
+    return {};
+  const auto [is_gone, newly] = processes_.forget(armed_ns_ + look.time_ns);
+  const std::vector<uint64_t> keys = stacks_.log.forget(is_gone);
+  for (const auto& probe : probes_) probe->accounting->forget(probe->loaded, keys, newly);
+  return looks(history).forget(is_gone, history);
+}
+
 TrackId Session::track_of(uint64_t key) const {
   return looks_ ? looks_->track_of(stacks_.log, key) : TrackId{};
 }

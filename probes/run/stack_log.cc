@@ -65,6 +65,25 @@ void StackLog::add(uint32_t probe, const bpf::amount_record& record) {
   if (record.column < bpf::columns) amounts_[probe][record.key].at(record.column) += record.value;
 }
 
+std::vector<uint64_t> StackLog::forget(const IsGone& is_gone) {
+  std::vector<uint64_t> keys;
+  std::erase_if(stacks_, [&](const auto& entry) {
+    if (!is_gone(entry.second.space)) return false;
+    keys.push_back(entry.first);
+    return true;
+  });
+  if (keys.empty()) return keys;
+  std::erase_if(copies_, [&](const auto& copy) {
+    if (stacks_.contains(copy.second)) return false;
+    keys.push_back(copy.first);
+    return true;
+  });
+  for (const uint64_t key : keys) leaves_.erase(key);
+  for (auto& [probe, amounts] : amounts_)
+    for (const uint64_t key : keys) amounts.erase(key);
+  return keys;
+}
+
 uint64_t StackLog::known_as(uint64_t key) const {
   const auto copy = copies_.find(key);
   return copy == copies_.end() ? key : copy->second;

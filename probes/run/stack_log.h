@@ -14,6 +14,7 @@
 #include "core/recording.h"
 #include "probes/bpf/shared.h"
 #include "probes/languages/scripts.h"
+#include "probes/processes/gone.h"
 
 namespace memflame {
 
@@ -29,6 +30,9 @@ class StackLog {
   void keep(uint64_t key, RawStack&& stack) { stacks_.insert_or_assign(key, std::move(stack)); }
   // A figure of a copied stack, of the probe with this number in the run.
   void add(uint32_t probe, const bpf::amount_record& record);
+
+  // Gives back the stacks of spaces that are gone, and their figures. Returns their keys.
+  std::vector<uint64_t> forget(const IsGone& is_gone);
 
   const RawStack* find(uint64_t key) const;
   // What an announced stack ends in: a bpf::kernel_leaf; 0 = nothing but code.

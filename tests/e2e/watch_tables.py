@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""watch: a service whose processes come and go fills the table of stacks. The rule then begins anew, so that it does not lose
-all stacks for ever."""
+"""watch: a service whose processes come and go does not fill the table of stacks. A process that always has new stacks does;
+the rule then begins anew, so that it does not lose all stacks for ever."""
 import glob
 import json
-import os
 import subprocess
 
 import lib
 from lib import MEMFLAME, Profile, check, equal, path, run, wait_until
 
-# Each process has 64 stacks, and there are some twenty a second: a rule with the least memory has room for 2,000.
+# A rule with the least memory has room for some 2,000 stacks. With FORKS there are ten processes a second with 32 stacks each,
+# otherwise one with 400 new stacks a second.
 SOURCE = """
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,71 +29,115 @@ __attribute__((noinline)) static void one(unsigned bits, int depth) {
   __asm__ volatile("");
 }
 int main(void) {
-  for (;;) {
-    if (fork() == 0) {
-      for (unsigned bits = 0; bits < 64; ++bits) one(bits, 6);
+  for (unsigned bits = 0;;) {
+    if (!FORKS) {
+      for (int i = 0; i < 8; ++i) one(bits++, 24);
+      usleep(20000);
+    } else if (fork() == 0) {
+      for (; bits < 32; ++bits) one(bits, 5);
       _exit(0);
+    } else {
+      usleep(100000);
+      while (waitpid(-1, NULL, WNOHANG) > 0) {}
+      static int forked;
+      if (++forked % 100 == 0) {
+        puts("3,200 stacks");
+        fflush(stdout);
+      }
     }
-    usleep(30000);
-    while (waitpid(-1, NULL, WNOHANG) > 0) {}
   }
 }
 """
-with open(path("forks.c"), "w", encoding="utf-8") as stream:
+with open(path("stacks.c"), "w", encoding="utf-8") as stream:
     stream.write(SOURCE)
-subprocess.run(["gcc", "-O1", "-fno-optimize-sibling-calls", "-o", path("forks"), path("forks.c")], check=True)
-lib.spawn([path("forks")])
-with open(path("watch.json"), "w", encoding="utf-8") as stream:
-    json.dump({"memory": "72M", "max_cpu": 100, "spool": {"folder": path("spool")},
-               "outputs": {"files": {"kind": "directory", "folder": path("files")}},
-               "rules": [{"name": "forks", "match": {"comm": "forks"}, "sample": "all", "window": "1s"}]}, stream)
-errors = open(path("watch.stderr"), "w+", encoding="utf-8")
-memflame = lib.spawn([MEMFLAME, "watch", path("watch.json")], stderr=errors)
 
 
-def said():
-    with open(path("watch.stderr"), encoding="utf-8") as file:
-        return file.read()
+class Watched:
+    """A program that is watched by a rule of its own."""
+
+    def __init__(self, name, forks):
+        subprocess.run(["gcc", "-O1", "-fno-optimize-sibling-calls", f"-DFORKS={forks}", "-o", path(name), path("stacks.c")],
+                       check=True)
+        self.program = lib.spawn([path(name)], stdout=subprocess.PIPE, text=True)
+        self.files = path(f"{name}.files")
+        with open(path(f"{name}.json"), "w", encoding="utf-8") as file:
+            json.dump({"memory": "72M", "max_cpu": 100, "spool": {"folder": path(f"{name}.spool")},
+                       "outputs": {"files": {"kind": "directory", "folder": self.files}},
+                       "rules": [{"name": name, "match": {"comm": name}, "sample": "all", "window": "1s",
+                                  "options": ["--children", "exact"]}]}, file)
+        self.errors = path(f"{name}.stderr")
+        with open(self.errors, "w", encoding="utf-8") as errors:
+            self.memflame = lib.spawn([MEMFLAME, "watch", path(f"{name}.json")], stderr=errors)
+
+    def said(self):
+        with open(self.errors, encoding="utf-8") as file:
+            return file.read()
+
+    def windows(self):
+        """Their heads, in the order of time."""
+        heads = []
+        for file in glob.glob(f"{self.files}/*/*/*.json"):
+            with open(file, encoding="utf-8") as head:
+                heads.append(json.load(head))
+        return sorted(heads, key=lambda head: head["ended_ns"])
+
+    def runs(self):
+        """The windows of each run of the rule: its seconds begin anew."""
+        found = [[]]
+        for head in self.windows():
+            if found[-1] and head["figures"]["run_seconds"] < found[-1][-1]["figures"]["run_seconds"]:
+                found.append([])
+            found[-1].append(head)
+        return found
+
+    def profile(self, heads):
+        files = [file for head in heads for file in glob.glob(f"{self.files}/*/*/*{head['id']}.pb.gz")]
+        run("collapse", "--format", "json", "-o", path("profile.json"), *files)
+        return Profile(path("profile.json"))
+
+    def end(self):
+        self.memflame.terminate()
+        equal(f"exit status of memflame, which said:\n{self.said()}\n", self.memflame.wait(lib.PATIENCE), 0)
+        self.program.kill()
 
 
-def windows():
-    """The windows, in the order of time."""
-    heads = []
-    for file in glob.glob(f"{path('files')}/*/*/*.json"):
-        with open(file, encoding="utf-8") as head:
-            heads.append(json.load(head))
-    return sorted(heads, key=lambda head: head["ended_ns"])
+def lost(heads):
+    return sum(head["figures"]["lost_events"] for head in heads)
 
 
-def runs():
-    """The windows of each run of the rule: its seconds begin anew."""
-    found = [[]]
-    for head in windows():
-        if found[-1] and head["figures"]["run_seconds"] < found[-1][-1]["figures"]["run_seconds"]:
-            found.append([])
-        found[-1].append(head)
-    return found
+def processes_come_and_go():
+    watched = Watched("forks", 1)
+    wait_until(watched.windows, "a window")
+    for _ in range(3):
+        equal("forked", watched.program.stdout.readline(), "3,200 stacks\n")
+    before = watched.windows()[-1]["id"]
+    wait_until(lambda: watched.windows()[-1]["id"] != before, "a window with the last of them")
+    heads = watched.windows()
+    equal("runs", len(watched.runs()), 1)
+    equal("lost", lost(heads), 0)
+    allocated = watched.profile(heads).sum("alloc_objects", "malloc")
+    check(allocated > 6400, f"more stacks than the table has room for: {allocated}")
+    watched.end()
 
 
-wait_until(lambda: "begins anew" in said(), "the rule begins anew")
-check("its tables are full" in said(), said())
-wait_until(lambda: len(runs()) > 1, "a window of the run after that")
-before = runs()[0]
-# The last window may be what is left of a second.
-check(sum(head["figures"]["lost_events"] for head in before[-2:]) > 0, "stacks were lost")
-check(before[-1]["figures"]["run_seconds"] > 9, "not earlier than after ten windows")
+def stacks_are_new():
+    watched = Watched("grows", 0)
+    wait_until(lambda: "begins anew" in watched.said(), "the rule begins anew")
+    check("its tables of stacks or processes are full" in watched.said(), watched.said())
+    wait_until(lambda: len(watched.runs()) > 1, "a window of the run after that")
+    before = watched.runs()[0]
+    check(lost(before) > 0, "stacks were lost")
+    check(before[-1]["figures"]["run_seconds"] > 9, "not earlier than after ten windows")
+
+    def whole():
+        return [head for run in watched.runs()[1:] for head in run if lost([head]) == 0]
+
+    wait_until(lambda: len(whole()) >= 2, "windows in which nothing is lost")
+    profile = watched.profile(whole())
+    check(profile.sum("alloc_objects", "malloc", "one") > 64, "their stacks are complete")
+    check(not profile.has("[lost: stack table full]"), "none is lost")
+    watched.end()
 
 
-def whole():
-    """Profiles of the run after that, of windows in which nothing was lost."""
-    return [file for head in windows() if head["began_ns"] >= before[-1]["ended_ns"] and head["figures"]["lost_events"] == 0
-            for file in glob.glob(f"{path('files')}/*/*/*{head['id']}.pb.gz")]
-
-
-wait_until(lambda: len(whole()) >= 2, "windows in which nothing is lost")
-run("collapse", "--format", "json", "-o", path("whole.json"), *whole())
-profile = Profile(path("whole.json"))
-check(profile.sum("alloc_objects", "malloc", "one") > 64, "their stacks are complete")
-check(not profile.has("[lost: stack table full]"), "none is lost")
-memflame.terminate()
-equal("exit status", memflame.wait(lib.PATIENCE), 0)
+processes_come_and_go()
+stacks_are_new()

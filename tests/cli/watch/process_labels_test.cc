@@ -51,9 +51,9 @@ TEST_CASE("labels are read once for each space, and inherited where a process is
   spaces[2].comm = "helper";
   spaces[2].forked_from = SpaceId{1};
   labels.learn(spaces);
-  CHECK(labels.all()[1] ==
+  CHECK(labels.of(SpaceId{1}) ==
         Labels{{"service", "web.service"}, {"version", "3"}, {"program", "web"}});
-  CHECK(labels.all()[2] ==
+  CHECK(labels.of(SpaceId{2}) ==
         Labels{{"service", "web.service"}, {"version", "3"}, {"program", "helper"}});
   const int before = reads;
   labels.learn(spaces);

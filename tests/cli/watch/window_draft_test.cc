@@ -17,6 +17,14 @@ namespace {
 
 constexpr uint64_t room_for_names = 64 << 20;
 
+// By SpaceId::index; spaces without an entry have none.
+LabelsOf labels_in(std::vector<Labels> labels) {
+  return [labels = std::move(labels)](SpaceId space) -> const Labels& {
+    static const Labels none;
+    return space.index < labels.size() ? labels[space.index] : none;
+  };
+}
+
 // Two functions of one process allocate; the run has the columns of alloc.
 struct MadeRun {
   HistoryMaker maker;
@@ -28,7 +36,7 @@ struct MadeRun {
     drafts.add(maker.look(seconds, std::move(rows)), maker.history);
   }
   WindowDraft take(const std::vector<Labels>& labels) {
-    return drafts.take(maker.history, maker.history.recording, labels);
+    return drafts.take(maker.history, maker.history.recording, labels_in(labels));
   }
 };
 
@@ -85,6 +93,29 @@ TEST_CASE("processes that have ended hold nothing") {
   CHECK(run.take({}).recording.sums.empty());
 }
 
+TEST_CASE("tracks of processes that are gone are those of other stacks afterwards") {
+  MadeRun run;
+  const SpaceId space = run.maker.history.tracks[run.leak.index].space;
+  run.look(1, {{run.leak, {100, 1, 100, 1}}, {run.cache, {50, 5, 70, 7}}});
+  CHECK(run.take({}).recording.sums.size() == 2);
+  Look& end = run.maker.look(2, {{run.leak, {150, 2, 150, 2}}});
+  end.ended = {space};
+  run.drafts.add(end, run.maker.history);
+  CHECK(sum_of(run.take({}), "alloc_space") == 50);
+  run.drafts.forget(std::vector{run.leak, run.cache});
+  CHECK(run.take({}).recording.sums.empty());
+
+  // Another process has the track of the leak.
+  run.maker.history.tracks[run.leak.index].space = SpaceId{space.index + 1};
+  run.look(3, {{run.leak, {30, 3, 40, 4}}});
+  const WindowDraft draft = run.take({});
+  CHECK(sum_of(draft, "inuse_space") == 30);
+  CHECK(sum_of(draft, "alloc_space") == 40);
+  CHECK(sum_of(draft, "growth") == 30);
+  REQUIRE(draft.judged);
+  CHECK(draft.judged->ledger.live_bytes(run.leak) == 30);
+}
+
 TEST_CASE("stacks belong to the service of their process") {
   MadeRun run;
   run.look(1, {{run.leak, {100, 1, 100, 1}}, {run.cache, {50, 5, 70, 7}}});
@@ -107,10 +138,10 @@ TEST_CASE("columns of other probes become growth") {
   const TrackId track = maker.track({"grow"});
   WindowDrafts drafts(types, "");
   drafts.add(maker.look(1, {{track, {10, 3, 4096, 4096}}}), maker.history);
-  CHECK(sum_of(drafts.take(maker.history, maker.history.recording, {}), "resident_space") ==
-        7 * 4096);
+  CHECK(sum_of(drafts.take(maker.history, maker.history.recording, labels_in({})),
+               "resident_space") == 7 * 4096);
   drafts.add(maker.look(2, {{track, {10, 5, 4096, 0}}}), maker.history);
-  const WindowDraft draft = drafts.take(maker.history, maker.history.recording, {});
+  const WindowDraft draft = drafts.take(maker.history, maker.history.recording, labels_in({}));
   CHECK(sum_of(draft, "resident_space") == -2 * 4096);
   CHECK(sum_of(draft, "brk_space") == 0);
   CHECK_THROWS_AS(WindowDrafts({{"calls", Unit::count}}, "brk"), Error);
@@ -123,11 +154,11 @@ TEST_CASE("what Go's runtime allocated before it was watched did not come in a w
   const TrackId track = maker.track({"main.keep"});
   WindowDrafts drafts(maker.history.recording.types, "alloc");
   drafts.add(maker.look(1, {{track, {100, 1, 900, 9, 0, 0}}}), maker.history);
-  const WindowDraft first = drafts.take(maker.history, maker.history.recording, {});
+  const WindowDraft first = drafts.take(maker.history, maker.history.recording, labels_in({}));
   CHECK(sum_of(first, "inuse_space") == 100);
   CHECK(sum_of(first, "alloc_space") == 0);
   drafts.add(maker.look(2, {{track, {100, 1, 1000, 10, 100, 1}}}), maker.history);
-  const WindowDraft second = drafts.take(maker.history, maker.history.recording, {});
+  const WindowDraft second = drafts.take(maker.history, maker.history.recording, labels_in({}));
   CHECK(sum_of(second, "alloc_space") == 100);
   CHECK(sum_of(second, "alloc_objects") == 1);
 }

@@ -266,3 +266,16 @@ TEST_CASE("a free of a block of another size is not one of an unknown block") {
   sized.free(1, 0x1000, 5, 0);
   CHECK(sized.counters().free_misses == 0);
 }
+
+TEST_CASE("sums of processes that are gone begin anew") {
+  LiveBlocks blocks(0, UINT64_MAX, 1);
+  blocks.allocate(block(0x1000, 40, 1, 1), 0);
+  blocks.allocate(block(0x2000, 40, 1, 2), 0);  // the table is full
+  REQUIRE(blocks.unfollowed().at(1).count == 1);
+  const auto is_gone = [](SpaceId space) { return space.index == 1; };
+  blocks.forget(is_gone);
+  blocks.forget_sums(is_gone, [](uint32_t stack) { return stack == 1; });
+  CHECK(blocks.sums().at(1).total_count == 0);
+  CHECK(blocks.sums().at(1).live == 0);
+  CHECK(blocks.unfollowed().at(1).count == 0);
+}

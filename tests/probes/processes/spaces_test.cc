@@ -157,3 +157,36 @@ TEST_CASE("a child has the code that its parent had when it was forked") {
   watching.log(SidebandRecord::Kind::mapping, child.time - 1, elsewhere);
   CHECK(code_of_child(child.time) == inherited + 1);
 }
+
+TEST_CASE(
+    "what was mapped in a space that is gone is given back, except for what its children have") {
+  constexpr SpaceId parent = Watching::id, child{2};
+  Watching watching;
+  watching.begin();
+  bpf::space_record fork{};
+  fork.space = child.index;
+  fork.parent_space = parent.index;
+  fork.tgid = 1U << 30;  // no process
+  fork.reason = bpf::space_fork;
+  fork.time = monotonic_ns();
+  watching.spaces.begin(fork);
+  const auto mappings_of = [&](SpaceId space) {
+    Recording recording;
+    watching.spaces.copy_to(recording, false);
+    return recording.spaces.at(space.index).mappings.size();
+  };
+  CHECK(watching.spaces.forget(monotonic_ns()).empty());
+  CHECK(mappings_of(parent) != 0);  // it lives
+
+  const uint64_t ended_ns = monotonic_ns();
+  watching.spaces.end(parent, ended_ns);
+  CHECK(watching.spaces.forget(ended_ns - 1).empty());
+  CHECK(watching.spaces.forget(ended_ns) == std::vector{parent});
+  CHECK(mappings_of(parent) != 0);
+  CHECK_FALSE(watching.spaces.code_of(child, monotonic_ns()).empty());
+
+  watching.spaces.end(child, monotonic_ns());
+  CHECK(watching.spaces.forget(monotonic_ns()) == std::vector{child});
+  CHECK(mappings_of(parent) == 0);
+  CHECK(watching.spaces.has_ended(parent));
+}

@@ -16,6 +16,8 @@ namespace {
 
 constexpr SpaceId space{1};
 
+bool is_first(SpaceId process) { return process == space; }
+
 // A process with a stack for each of its allocations, which ends when it is told to.
 class EndingProcess : public RunFigures {
  public:
@@ -36,12 +38,16 @@ class EndingProcess : public RunFigures {
   void for_each_sum(const VisitSum&) override {}
   uint64_t unseen_frees() const override { return 0; }
 
-  void allocate(uint64_t key, int64_t bytes) {
+  void allocate(uint64_t key, int64_t bytes, SpaceId process = space) {
     RawStack stack;
-    stack.space = space;
+    stack.space = process;
     stack.pcs = {{key, false}};
     log_.keep(key, std::move(stack));
     live_[key] = bytes;
+  }
+  void forget() {
+    log_.forget(is_first);
+    live_.clear();
   }
   void ends_while_figures_are_read() { ends_while_read_ = true; }
   // The time until which the figures that were added had all that comes as records.
@@ -78,6 +84,36 @@ TEST_CASE("a process ends in the look that has all of its figures") {
   CHECK(after.rows.size() == 1);
   CHECK(after.ended == std::vector{space});
   CHECK(looks.take(figures, history, false).ended.empty());
+}
+
+TEST_CASE("stacks of processes that are gone make room in the tables") {
+  EndingProcess figures;
+  Looks looks({{"alloc", true, {{"live", Unit::bytes}}}}, monotonic_ns());
+  History history;
+  figures.ends_while_figures_are_read();
+  looks.take(figures, history, false);
+  CHECK(looks.take(figures, history, false).ended == std::vector{space});
+  const size_t tracks = history.tracks.size(), stacks = history.recording.stacks.size();
+
+  constexpr SpaceId other{2};
+  figures.allocate(33, 300, other);
+  CHECK(looks.take(figures, history, false).rows.size() == 1);
+  CHECK(looks.forget(is_first, history).size() == 2);
+  figures.forget();
+  figures.allocate(33, 300, other);
+  figures.allocate(44, 400, other);
+  figures.allocate(55, 500, other);
+  const Look look = looks.take(figures, history, false);
+  REQUIRE(look.rows.size() == 2);
+  for (const Look::Row& row : look.rows) {
+    const Track& track = history.tracks[row.track.index];
+    CHECK(track.space == other);
+    const uint64_t address = history.recording.stacks[track.stack.index].pcs.at(0).addr;
+    CHECK(row.values[0] == (address == 44 ? 400 : 500));
+  }
+  CHECK(history.tracks.size() == tracks + 1);
+  CHECK(history.recording.stacks.size() == stacks + 1);
+  CHECK(look.ended.empty());
 }
 
 TEST_CASE("a look has all that was recorded before its time") {

@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -48,4 +50,30 @@ TEST_CASE("the figures of copied stacks are kept for each probe") {
   CHECK(amount(log, 0) == 5);
   CHECK(amount(log, 1) == 0);
   CHECK(amount(log, 2) == 8);
+}
+
+TEST_CASE("stacks of spaces that are gone are given back with their figures") {
+  static constexpr SpaceId gone{3}, living{4};
+  constexpr uint64_t copied = key + 1, other = key + 2;
+  StackLog log;
+  announce(log, 70);
+  RawStack copy;
+  copy.space = gone;
+  copy.pcs = {{0x2000, false}};
+  log.copied(copied, RawStack(copy));
+  log.add(0, {.type = bpf::record_amount, .column = 0, .key = copied, .value = 5});
+  copy.space = living;
+  log.copied(other, std::move(copy));
+  log.add(0, {.type = bpf::record_amount, .column = 0, .key = other, .value = 7});
+
+  const auto is_gone = [](SpaceId space) { return space == gone; };
+  const std::vector<uint64_t> keys = log.forget(is_gone);
+  CHECK(keys.size() == 3);  // the announced stack, the copied one, and its copy
+  CHECK(std::count(keys.begin(), keys.end(), key) == 1);
+  CHECK(std::count(keys.begin(), keys.end(), copied) == 1);
+  CHECK(log.find(key) == nullptr);
+  CHECK(log.find(copied) == nullptr);
+  CHECK(log.find(other) != nullptr);
+  CHECK(amount(log, 0) == 7);
+  CHECK(log.forget(is_gone).empty());
 }

@@ -62,7 +62,7 @@ void write_outputs(MetricsText& text, const FleetFigures& figures) {
 
 void write_rules(MetricsText& text, const FleetFigures& figures) {
   constexpr std::array words{"waits", "runs", "given_up", "too_dear"};
-  OwnSamples states, starts, seconds, bytes, unwatched;
+  OwnSamples states, starts, seconds, bytes, unwatched, lost;
   for (const auto& [name, state] : figures.rules) {
     const MetricLabels labels = MetricLabels().with("rule", name);
     for (size_t i = 0; i < words.size(); ++i)
@@ -71,6 +71,7 @@ void write_rules(MetricsText& text, const FleetFigures& figures) {
     seconds.emplace_back(labels, state.processor_seconds);
     bytes.emplace_back(labels, static_cast<double>(state.memory_bytes));
     unwatched.emplace_back(labels, static_cast<double>(state.unwatched));
+    lost.emplace_back(labels, static_cast<double>(state.lost_events));
   }
   text.write(
       {"memflame_rule", false, "",
@@ -88,6 +89,9 @@ void write_rules(MetricsText& text, const FleetFigures& figures) {
               "Processes that a rule names, and whose heap is not watched: Go programs without a "
               "heap profile, and with collect go those that are not of Go."},
              unwatched);
+  text.write({"memflame_rule_lost_events", true, "",
+              "What a rule has lost, also while no process of it was there for a window."},
+             lost);
   text.write({"memflame_budget_share", false, "",
               "The part of max_overhead that rules may use: less than 1 while memflame takes more "
               "than max_cpu."},

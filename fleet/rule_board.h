@@ -20,6 +20,7 @@ struct RuleState {
   double processor_seconds = 0;  // of its processes, since memflame began
   uint64_t memory_bytes = 0;     // its process's own, and its tables in the kernel
   uint64_t unwatched = 0;        // processes that it names, and whose heap nobody watches
+  uint64_t lost_events = 0;      // since memflame began, also those of no window
 };
 
 class RuleBoard {

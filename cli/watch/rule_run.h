@@ -35,6 +35,7 @@ struct RuleLinks {
   std::function<void(uint64_t)> tell_table_bytes;  // of its tables in the kernel
   // How many processes the rule names of which nobody watches the heap, see GoHeaps::unwatched().
   std::function<void(uint64_t)> tell_unwatched;
+  std::function<void(uint64_t events)> tell_lost;  // since the last call
 };
 
 // Watches until a signal comes.

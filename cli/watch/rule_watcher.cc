@@ -148,12 +148,14 @@ std::map<std::string, double> RuleWatcher::figures(LiveRun& run, double seconds)
   const Losses losses = run.losses();
   const LossCount missing = losses.sum(LossKind::missing);
   const LossCount missed = losses_.sum(LossKind::missing);
+  links_.tell_lost(missing.events - missed.events);
+  untold_.events += missing.events - missed.events;
+  untold_.bytes += missing.bytes - missed.bytes;
   const double own = own_processor_seconds();
-  std::map<std::string, double> figures{
-      {"run_seconds", seconds},
-      {"own_cpu_seconds", own - own_seconds_},
-      {"lost_events", static_cast<double>(missing.events - missed.events)},
-      {"lost_bytes", static_cast<double>(missing.bytes - missed.bytes)}};
+  std::map<std::string, double> figures{{"run_seconds", seconds},
+                                        {"own_cpu_seconds", own - own_seconds_},
+                                        {"lost_events", static_cast<double>(untold_.events)},
+                                        {"lost_bytes", static_cast<double>(untold_.bytes)}};
   uint64_t distance = request_.probe.own ? request_.probe.own->sampled_bytes() : 0;
   if (const std::optional<Overhead> overhead = run.overhead()) {
     if (overhead->percent) figures["overhead_percent"] = *overhead->percent;
@@ -230,6 +232,8 @@ void RuleWatcher::end_window(LiveRun& run, double seconds) {
   links_.tell_table_bytes(table_bytes);
   tell_unwatched();
   drafts[0].figures = figures(run, seconds);
+  const auto is_window = [](const WindowDraft& draft) { return !draft.services.empty(); };
+  if (std::ranges::any_of(drafts, is_window)) untold_ = {};
   const int64_t ended_ns = std::max(began_ns_, real_time_ns());
   for (WindowDraft& draft : drafts) {
     draft.began_ns = began_ns_;

@@ -74,6 +74,7 @@ class RuleWatcher : public Watcher {
   double next_cgroups_ = 0;
   std::vector<uint64_t> cgroups_;  // ids
   Losses losses_;                  // when the window began
+  LossCount untold_;               // before that, while there was no service to have a window
   double share_ = 1;               // of the budget, as the run was told
   double own_seconds_ = 0;         // of memflame's processor time, when the window began
   bool is_asked_ = false, has_ended_ = false;

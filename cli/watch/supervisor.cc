@@ -104,6 +104,7 @@ void Supervisor::start_what_is_due() {
 
 void Supervisor::start(RulePart& part) {
   if (!part.words) part.words = std::make_shared<SharedText>();
+  if (!part.lost) part.lost = std::make_shared<SharedNumber>(0);
   part.table_bytes = std::make_shared<SharedNumber>(0);
   part.unwatched = std::make_shared<SharedNumber>(0);
   part.pid = start_child("memflame-rule", [this, &part] {
@@ -120,7 +121,11 @@ void Supervisor::start(RulePart& part) {
          .tell_table_bytes =
              [&part](uint64_t bytes) { part.table_bytes->set(static_cast<double>(bytes)); },
          .tell_unwatched =
-             [&part](uint64_t count) { part.unwatched->set(static_cast<double>(count)); }});
+             [&part](uint64_t count) { part.unwatched->set(static_cast<double>(count)); },
+         .tell_lost =
+             [&part](uint64_t events) {
+               part.lost->set(part.lost->get() + static_cast<double>(events));
+             }});
     part.words->set(result.problem);
     return static_cast<int>(result.end);
   });
@@ -184,6 +189,7 @@ void Supervisor::show_rules() const {
   for (const RulePart& part : rules_) {
     RuleState& state = states.emplace(part.rule.name, part.state).first->second;
     if (part.pid != 0) state.unwatched = static_cast<uint64_t>(part.unwatched->get());
+    if (part.lost) state.lost_events = static_cast<uint64_t>(part.lost->get());
   }
   board_->show(states, budget_.share());
 }

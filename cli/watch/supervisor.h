@@ -45,6 +45,7 @@ class Supervisor {
     std::shared_ptr<SharedText> words{};
     std::shared_ptr<SharedNumber> table_bytes{};  // of its tables in the kernel
     std::shared_ptr<SharedNumber> unwatched{};    // see RuleLinks
+    std::shared_ptr<SharedNumber> lost{};         // of all its processes
   };
 
   static void say(const std::string& text);  // on standard error

@@ -121,23 +121,24 @@ void AllocRun::add_losses(const bpf::counters& counters, Losses& losses) const {
   losses.add(Loss::calls_abandoned, counters.own[bpf::alloc_abandoned]);
   losses.add(Loss::pools_cut, counters.own[bpf::alloc_pools_cut]);
   losses.add(Loss::page_table_full, counters.own[bpf::alloc_faults_lost]);
-  losses.add(Loss::late_process, late_.probed + late_.never + late_.failed + late_.headless);
+  const LateProcesses late = process_links_.so_far();
+  losses.add(Loss::late_process, late.probed + late.never + late.failed + late.headless);
   losses.add(Loss::ended_early, uint64_t{wants_end()});
 }
 
-void AllocRun::say_late_processes(Recording& recording) const {
+void AllocRun::say_late_processes(const LateProcesses& late, Recording& recording) {
   const auto ms = [](uint64_t ns) { return with_commas(static_cast<int64_t>(ns / 1'000'000)); };
   const auto say = [&](uint64_t count, const std::string& what) {
     if (count != 0)
       recording.meta.notes.push_back(with_commas(static_cast<int64_t>(count)) +
                                      (count == 1 ? " process " : " processes ") + what);
   };
-  say(late_.probed + late_.never,
-      "ran before the probes came, " + with_commas(static_cast<int64_t>(late_.never)) +
-          " of them to the end: " + ms(late_.ns) + " ms in all, at most " + ms(late_.longest_ns) +
+  say(late.probed + late.never,
+      "ran before the probes came, " + with_commas(static_cast<int64_t>(late.never)) +
+          " of them to the end: " + ms(late.ns) + " ms in all, at most " + ms(late.longest_ns) +
           " ms; what was allocated then is missing (--children exact)");
-  say(late_.failed, "could not be probed: " + late_.failure);
-  say(late_.headless,
+  say(late.failed, "could not be probed: " + late.failure);
+  say(late.headless,
       "went on after the first thread had ended: what was allocated then is missing on this "
       "kernel (--children exact)");
 }
@@ -305,8 +306,7 @@ void AllocRun::say_calls(const BpfObject& object, Recording& recording) const {
 
 void AllocRun::finish(const LoadedProbe& probe, RecordingRows& rows) {
   Recording& recording = rows.recording();
-  late_ = counting_ ? process_links_.so_far() : process_links_.stop();
-  say_late_processes(recording);
+  say_late_processes(counting_ ? process_links_.so_far() : process_links_.stop(), recording);
   Accounting::finish(probe, rows);
   const bpf::counters counters = probe.object.counters();
   saw_calls_ = counters.events + counters.passed_over + counters.freed + counters.free_misses != 0;

@@ -114,7 +114,7 @@ class AllocRun : public Accounting {
   void on_candidate(std::span<const std::byte> bytes);
   bool saw_enough(const bpf::candidate_record& record) const;
   void leave_out_unsure(const bpf::counters& counters, Recording& recording);
-  void say_late_processes(Recording& recording) const;
+  static void say_late_processes(const LateProcesses& late, Recording& recording);
 
   // Kind, families, and the keys of three stacks: of the free, the allocation, and the first free.
   using CandidateKey = std::tuple<uint32_t, uint32_t, uint64_t, uint64_t, uint64_t>;
@@ -146,7 +146,6 @@ class AllocRun : public Accounting {
   std::unique_ptr<Governor> governor_;
   bool saw_calls_ = false;
   ProcessLinks process_links_;
-  LateProcesses late_;
 };
 
 }  // namespace memflame

@@ -183,7 +183,7 @@ uint64_t ProcessLinks::count_headless() const {
   }));
 }
 
-LateProcesses ProcessLinks::so_far() {
+LateProcesses ProcessLinks::so_far() const {
   const std::lock_guard lock(late_mutex_);
   return late_;
 }

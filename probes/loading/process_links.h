@@ -76,7 +76,7 @@ class ProcessLinks {
   // Counting begins at `now`: time without probes before that does not count.
   void armed(uint64_t now) { armed_ns_ = now; }
 
-  LateProcesses so_far();
+  LateProcesses so_far() const;
   // Removes all probes.
   LateProcesses stop();
 
@@ -106,7 +106,7 @@ class ProcessLinks {
   pid_t first_ = 0;                    // the process with the session links
   std::atomic<uint64_t> armed_ns_{0};  // 0: not yet
   LateProcesses late_;                 // under late_mutex_ while the worker runs
-  std::mutex late_mutex_;
+  mutable std::mutex late_mutex_;
   bool running_ = false;
   Mailbox<Job> jobs_;
   Mailbox<Links> closing_;

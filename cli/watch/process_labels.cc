@@ -137,21 +137,26 @@ std::string process_value(pid_t pid, std::string_view name) {
   return name == "container" ? container_in(cgroup) : "";
 }
 
+ProcessLabels::ProcessLabels(Labels templates, ValueOf value_of)
+    : templates_(std::move(templates)), value_of_(std::move(value_of)) {
+  labels_.push_back(&*different_.insert(read([](std::string_view) { return ""; })).first);
+}
+
 void ProcessLabels::learn(const std::vector<Space>& spaces) {
   for (size_t i = labels_.size(); i < spaces.size(); ++i) {
-    Labels labels = read(spaces[i]);
-    const SpaceId parent = spaces[i].forked_from;
+    const Space& space = spaces[i];
+    Labels labels = read([&](std::string_view name) {
+      return name == "comm" ? space.comm : value_of_(static_cast<pid_t>(space.pid), name);
+    });
+    const SpaceId parent = space.forked_from;
     if (parent && parent.index < labels_.size())
       for (const auto& [name, value] : of(parent)) labels.try_emplace(name, value);
     labels_.push_back(&*different_.insert(std::move(labels)).first);
   }
 }
 
-Labels ProcessLabels::read(const Space& space) const {
+Labels ProcessLabels::read(const std::function<std::string(std::string_view)>& value_of) const {
   Labels labels;
-  const auto value_of = [&](std::string_view name) {
-    return name == "comm" ? space.comm : value_of_(static_cast<pid_t>(space.pid), name);
-  };
   for (const auto& [name, text] : templates_)
     if (std::string value = filled_in(text, value_of); !value.empty())
       labels.emplace(name, std::move(value));

@@ -37,24 +37,23 @@ std::string pod_in(std::string_view cgroup);
 class ProcessLabels {
  public:
   using ValueOf = std::function<std::string(pid_t pid, std::string_view name)>;
-  explicit ProcessLabels(Labels templates, ValueOf value_of = process_value)
-      : templates_(std::move(templates)), value_of_(std::move(value_of)) {}
+  explicit ProcessLabels(Labels templates, ValueOf value_of = process_value);
   ProcessLabels(const ProcessLabels&) = delete;
   ProcessLabels& operator=(const ProcessLabels&) = delete;
 
   void learn(const std::vector<Space>& spaces);
-  // None if the space is not known.
+  // Of a space that is not known: those that need no process.
   const Labels& of(SpaceId space) const {
     return *labels_[space.index < labels_.size() ? space.index : 0];
   }
 
  private:
-  Labels read(const Space& space) const;
+  Labels read(const std::function<std::string(std::string_view name)>& value_of) const;
 
   Labels templates_;
   ValueOf value_of_;
-  std::set<Labels> different_{Labels{}};  // a service may have had a million processes
-  std::vector<const Labels*> labels_{&*different_.begin()};  // by SpaceId::index
+  std::set<Labels> different_;         // a service may have had a million processes
+  std::vector<const Labels*> labels_;  // by SpaceId::index
 };
 
 }  // namespace memflame

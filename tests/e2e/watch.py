@@ -83,7 +83,9 @@ def counts(collect):
     for old in glob.glob(f"{FOLDER}/*/*/*"):
         os.unlink(old)
     target = Target("alloc_truth", executable=path(NAME), env={**os.environ, "APP_VERSION": "1.2"})
-    memflame = Watch(config("watch.json", [rule("truth", collect=collect)]))
+    # The program forks, and nothing of its child is to be missed.
+    options = ["--children", "exact"] if collect == "kernel" else []
+    memflame = Watch(config("watch.json", [rule("truth", collect=collect, options=options)]))
     wait_until(lambda: watched_by(memflame, target.pid), "a first window")
     truth = target.work()
     time.sleep(1.5)

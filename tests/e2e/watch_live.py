@@ -41,7 +41,8 @@ with open(path("watch.json"), "w", encoding="utf-8") as stream:
                "outputs": {"files": {"kind": "directory", "folder": path("files")}},
                "rules": [{"name": "keeps", "match": {"pid": started["keeps"].pid}, "collect": "kernel", "max_overhead": 100,
                           "window": "1s"},
-                         {"name": "forks", "match": {"comm": "forks"}, "sample": "all", "window": "1s"}]}, stream)
+                         {"name": "forks", "match": {"comm": "forks"}, "sample": "all", "window": "1s",
+                          "options": ["--children", "exact"]}]}, stream)
 errors = open(path("watch.stderr"), "w+", encoding="utf-8")
 memflame = lib.spawn([MEMFLAME, "watch", path("watch.json")], stderr=errors)
 

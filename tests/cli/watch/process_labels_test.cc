@@ -38,12 +38,13 @@ TEST_CASE("units and pods in the paths of control groups") {
 
 TEST_CASE("labels are read once for each space, and inherited where a process is gone") {
   int reads = 0;
-  ProcessLabels labels({{"service", "$unit"}, {"version", "${env:V}"}, {"program", "$comm"}},
-                       [&](pid_t pid, std::string_view name) -> std::string {
-                         ++reads;
-                         if (pid != 1) return "";
-                         return name == "unit" ? "web.service" : "3";
-                       });
+  ProcessLabels labels(
+      {{"service", "$unit"}, {"version", "${env:V}"}, {"program", "$comm"}, {"rule", "web"}},
+      [&](pid_t pid, std::string_view name) -> std::string {
+        ++reads;
+        if (pid != 1) return "";
+        return name == "unit" ? "web.service" : "3";
+      });
   std::vector<Space> spaces(3);
   spaces[1].pid = 1;
   spaces[1].comm = "web";
@@ -52,9 +53,11 @@ TEST_CASE("labels are read once for each space, and inherited where a process is
   spaces[2].forked_from = SpaceId{1};
   labels.learn(spaces);
   CHECK(labels.of(SpaceId{1}) ==
-        Labels{{"service", "web.service"}, {"version", "3"}, {"program", "web"}});
-  CHECK(labels.of(SpaceId{2}) ==
-        Labels{{"service", "web.service"}, {"version", "3"}, {"program", "helper"}});
+        Labels{{"service", "web.service"}, {"version", "3"}, {"program", "web"}, {"rule", "web"}});
+  CHECK(
+      labels.of(SpaceId{2}) ==
+      Labels{{"service", "web.service"}, {"version", "3"}, {"program", "helper"}, {"rule", "web"}});
+  CHECK(labels.of(SpaceId{}) == Labels{{"rule", "web"}});  // what was lost belongs to no process
   const int before = reads;
   labels.learn(spaces);
   CHECK(reads == before);

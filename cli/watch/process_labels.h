@@ -42,7 +42,7 @@ class ProcessLabels {
   ProcessLabels& operator=(const ProcessLabels&) = delete;
 
   void learn(const std::vector<Space>& spaces);
-  // Of a space that is not known: those that need no process.
+  // A space that is not known has those that need no process.
   const Labels& of(SpaceId space) const {
     return *labels_[space.index < labels_.size() ? space.index : 0];
   }

@@ -6,6 +6,7 @@ the folder of the example programs, $MEMFLAME_KERNEL_BOOT is set where the CPU i
 """
 
 import atexit
+import glob
 import json
 import os
 import re
@@ -289,6 +290,18 @@ def observe(probe, program, *options, arguments=(), before=None, after=None):
     memflame.stop()
     target.end()
     return memflame.profile(), memflame.summary(), truth
+
+
+def window_heads(folder, service="*"):
+    """The heads of windows that `memflame watch` has put into a folder, in the order of time; `profile` is the file of the
+    rest."""
+    found = []
+    for file in glob.glob(f"{folder}/{service}/*/*.json"):
+        with open(file, encoding="utf-8") as stream:
+            head = json.load(stream)
+        head["profile"] = file.removesuffix(".json") + ".pb.gz"
+        found.append(head)
+    return sorted(found, key=lambda head: head["began_ns"])
 
 
 def run(*arguments, status=0, **options):

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import lib
-from lib import MEMFLAME, Profile, Target, check, equal, example, path, run, wait_until
+from lib import MEMFLAME, Profile, Target, check, equal, example, path, run, wait_until, window_heads
 
 NAME = f"watched{os.getpid()}"[:15]
 os.symlink(example("alloc_truth"), path(NAME))
@@ -53,14 +53,7 @@ class Watch:
 
 
 def heads(service):
-    """The heads of the windows that have come, in order of time."""
-    found = []
-    for file in glob.glob(f"{FOLDER}/{service}/*/*.json"):
-        with open(file, encoding="utf-8") as stream:
-            head = json.load(stream)
-        head["profile"] = file.removesuffix(".json") + ".pb.gz"
-        found.append(head)
-    return sorted(found, key=lambda head: head["began_ns"])
+    return window_heads(FOLDER, service)
 
 
 def profiles(service):

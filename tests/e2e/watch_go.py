@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """watch: windows of a rule have the heap of Go programs, to the byte, beside that of other programs of the same rule; a
 rule that reads only Go's heaps says which processes it leaves out."""
-import glob
 import json
 import os
 import shutil
@@ -13,7 +12,7 @@ import urllib.request
 
 import lib
 from go_lib import build
-from lib import MEMFLAME, Profile, Target, check, equal, example, free_ports, path, run, wait_until
+from lib import MEMFLAME, Profile, Target, check, equal, example, free_ports, path, run, wait_until, window_heads
 
 # Every block is sampled. Figures are those of the last but one collection. None begins within setup(), which has less than
 # 4 MB, as what the runtime makes for the first one would count there.
@@ -108,13 +107,7 @@ class Watch:
         return self.errors.read()
 
     def heads(self):
-        found = []
-        for file in glob.glob(f"{FOLDER}/{self.service}/*/*.json"):
-            with open(file, encoding="utf-8") as stream:
-                head = json.load(stream)
-            head["profile"] = file.removesuffix(".json") + ".pb.gz"
-            found.append(head)
-        return sorted(found, key=lambda head: head["began_ns"])
+        return window_heads(FOLDER, self.service)
 
     def wait_for(self, what, **figures):
         wait_until(lambda: self.process.poll() is None and any(

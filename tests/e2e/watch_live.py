@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """watch, by the kernel's probes: the table of live blocks does not become full. A rule with a budget samples when there are many
 blocks, and blocks of processes that have ended make room for others."""
-import glob
 import json
 import subprocess
 
 import lib
-from lib import MEMFLAME, check, equal, path, wait_until
+from lib import MEMFLAME, check, equal, path, wait_until, window_heads
 
 # With the least memory a rule has room for 8,192 blocks. One program keeps 2,000 more each second, the processes of the other
 # one end with 2,000.
@@ -48,12 +47,7 @@ memflame = lib.spawn([MEMFLAME, "watch", path("watch.json")], stderr=errors)
 
 
 def windows(rule):
-    """The windows of a rule, in the order of time."""
-    heads = []
-    for file in glob.glob(f"{path('files')}/{rule}/*/*.json"):
-        with open(file, encoding="utf-8") as head:
-            heads.append(json.load(head))
-    return sorted(heads, key=lambda head: head["ended_ns"])
+    return window_heads(path("files"), rule)
 
 
 for rule in started:

@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """watch: processes that end before their probes come are counted: at once in the metrics of their rule, and in the next window,
 as there is none without a process."""
-import glob
 import json
 import os
 import subprocess
 import urllib.request
 
 import lib
-from lib import MEMFLAME, Target, equal, example, free_ports, path, wait_until
+from lib import MEMFLAME, Target, equal, example, free_ports, path, wait_until, window_heads
 
 NAME = f"brief{os.getpid()}"[:15]
 for folder, program in (("brief", "short_lived"), ("long", "alloc_truth")):
@@ -35,11 +34,7 @@ def metric(name):
 
 
 def lost_in_windows():
-    lost = 0
-    for file in glob.glob(f"{path('files')}/*/*/*.json"):
-        with open(file, encoding="utf-8") as head:
-            lost += json.load(head)["figures"]["lost_events"]
-    return lost
+    return sum(head["figures"]["lost_events"] for head in window_heads(path("files")))
 
 
 def is_counted():

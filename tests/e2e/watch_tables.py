@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """watch: a service whose processes come and go does not fill the table of stacks. A process that always has new stacks does;
 the rule then begins anew, so that it does not lose all stacks for ever."""
-import glob
 import json
 import subprocess
 
 import lib
-from lib import MEMFLAME, Profile, check, equal, path, run, wait_until
+from lib import MEMFLAME, Profile, check, equal, path, run, wait_until, window_heads
 
 # A rule with the least memory has room for some 2,000 stacks. With FORKS there are ten processes a second with 32 stacks each,
 # otherwise one with 400 new stacks a second.
@@ -74,12 +73,7 @@ class Watched:
             return file.read()
 
     def windows(self):
-        """Their heads, in the order of time."""
-        heads = []
-        for file in glob.glob(f"{self.files}/*/*/*.json"):
-            with open(file, encoding="utf-8") as head:
-                heads.append(json.load(head))
-        return sorted(heads, key=lambda head: head["ended_ns"])
+        return window_heads(self.files)
 
     def runs(self):
         """The windows of each run of the rule: its seconds begin anew."""
@@ -90,9 +84,9 @@ class Watched:
             found[-1].append(head)
         return found
 
-    def profile(self, heads):
-        files = [file for head in heads for file in glob.glob(f"{self.files}/*/*/*{head['id']}.pb.gz")]
-        run("collapse", "--format", "json", "-o", path("profile.json"), *files)
+    @staticmethod
+    def profile(heads):
+        run("collapse", "--format", "json", "-o", path("profile.json"), *(head["profile"] for head in heads))
         return Profile(path("profile.json"))
 
     def end(self):

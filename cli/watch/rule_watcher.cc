@@ -148,8 +148,10 @@ std::map<std::string, double> RuleWatcher::figures(LiveRun& run, double seconds)
   const Losses losses = run.losses();
   const LossCount missing = losses.sum(LossKind::missing);
   const LossCount missed = losses_.sum(LossKind::missing);
-  links_.tell_lost(missing.events - missed.events);
-  untold_.events += missing.events - missed.events;
+  // Losses can become fewer: a process that was missed may be watched after all.
+  const uint64_t lost = missing.events - std::min(missing.events, missed.events);
+  links_.tell_lost(lost);
+  untold_.events += lost;
   untold_.bytes += missing.bytes - missed.bytes;
   const double own = own_processor_seconds();
   std::map<std::string, double> figures{{"run_seconds", seconds},

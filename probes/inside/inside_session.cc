@@ -296,10 +296,13 @@ EventBatch InsideSession::take_events(History& history) {
 
 std::vector<TrackId> InsideSession::forget(const Look& look, History& history) {
   if (!options_.forgets_ended || events_) return {};
-  const IsGone is_gone = processes_.forget(armed_ns_ + look.time_ns).is_gone;
+  const auto [is_gone, newly] = processes_.forget(armed_ns_ + look.time_ns);
+  if (newly.empty()) return {};
   blocks_.forget(is_gone);
-  blocks_.forget_sums(is_gone,
-                      [&](uint32_t stack) { return is_gone(SpaceId{stacks_[stack].space}); });
+  const auto is_stack_gone = [this, &gone = is_gone](uint32_t stack) {
+    return gone(SpaceId{stacks_[stack].space});
+  };
+  blocks_.forget_sums(is_gone, is_stack_gone);
   log_.forget(is_gone);
   return looks(history).forget(is_gone, history);
 }

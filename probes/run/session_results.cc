@@ -122,6 +122,7 @@ std::vector<TrackId> Session::forget(const Look& look, History& history) {
   if (!options_.forgets_ended || !has_spaces() || first().accounting->events() != nullptr)
     return {};
   const auto [is_gone, newly] = processes_.forget(armed_ns_ + look.time_ns);
+  if (newly.empty()) return {};
   const std::vector<uint64_t> keys = stacks_.log.forget(is_gone);
   for (const auto& probe : probes_) probe->accounting->forget(probe->loaded, keys, newly);
   return looks(history).forget(is_gone, history);

@@ -5,7 +5,7 @@
 // The agent's dynamic symbols for that:
 //
 //   memflame_request     the AttachRequest
-//   memflame_join        a function: joins the run at the socket that the request names
+//   memflame_join        a function: joins the run that the request names
 //   memflame_find        finds the functions behind the hooks
 //   memflame_hooks_in    and
 //   memflame_hooks_out   change slots; hooks_out leaves the run
@@ -30,7 +30,7 @@ enum AttachResult : uint64_t {
 };
 
 struct AttachRequest {
-  char socket[64];       // of the exchange
+  char run[72];          // its address, as socket_variable has it
   uint64_t handle;       // of the agent's library, for dlsym(); 0 = it was preloaded
   uint64_t is_attached;  // 1: hooks are in slots, not in the order of names
   // By the last change of slots: how many were changed, and how many cannot be.

@@ -42,9 +42,9 @@ Bell::~Bell() {
   thread_.join();
 }
 
-void Bell::begin_rest() { publish(control_.rests, 1U); }
+void Bell::begin_rest(Rest rest) { publish(control_.rests, uint32_t{rest}); }
 
-void Bell::end_rest() { publish(control_.rests, 0U); }
+void Bell::end_rest() { publish(control_.rests, uint32_t{rests_not}); }
 
 void Bell::answer() {
   uint64_t times = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Lets memflame rest until a thread of a watched process needs it: because its ring is full, or
-// because it met code that has no table yet. Such a thread rings (Control::bell).
+// Lets memflame rest until a thread of a watched process needs it: because its ring is full,
+// because it met code that has no table yet, or because it is a forked child's first. Such a thread
+// rings (Control::bell).
 //
 // The bell is a futex, for agents keep no descriptor. A futex cannot be polled beside descriptors,
 // so a thread waits for it. It costs nothing until somebody rings.
@@ -22,8 +23,8 @@ class Bell {
   Bell(const Bell&) = delete;
   Bell& operator=(const Bell&) = delete;
 
-  // Agents ring from now on if they need memflame.
-  void begin_rest();
+  // Agents ring from now on if they need memflame: all, or only those that arrive.
+  void begin_rest(Rest rest);
   void end_rest();
   int rung() const { return rung_.get(); }  // readable once somebody has rung, until answer()
   void answer();

@@ -17,10 +17,12 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 
 #include "core/error.h"
 #include "probes/inside/descriptors.h"
+#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
 
 namespace memflame::inside {
@@ -28,6 +30,8 @@ namespace {
 
 constexpr uint64_t patience_ns = 1'000'000'000;
 constexpr size_t most_callers = 256;
+// The token has to be proved within `patience_ns`, so strangers can hold only a few places.
+constexpr size_t most_strangers = 64;
 constexpr int most_at_once = 256;
 
 [[noreturn]] void fail(const char* what) {
@@ -75,17 +79,23 @@ std::string random_name() {
   return name;
 }
 
+std::string hexadecimal(uint64_t number) {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
+  return text.data();
+}
+
 }  // namespace
 
 // With a quarter of that, the tables of PostgreSQL and its libraries found no room.
 constexpr uint64_t rows_of_a_server = 8 << 20;
 
-Exchange::Exchange(uint32_t max_depth, uint32_t max_table_mib)
+Exchange::Exchange(uint32_t max_depth, uint32_t max_table_mib, std::string folder)
     : exchange_(memory_file("memflame-exchange", exchange_bytes)),
       rows_bytes_(std::max(uint64_t{max_table_mib} << 18,
                            std::min(uint64_t{max_table_mib} << 20, rows_of_a_server))),
       tables_bytes_(rows_at_least + rows_bytes_),
-      users_{::geteuid(), 0} {
+      folder_(std::move(folder)) {
   tables_ = memory_file("memflame-tables", tables_bytes_);
   exchange_memory_ = mapped(exchange_.get(), exchange_bytes);
   tables_memory_ = mapped(tables_.get(), tables_bytes_);
@@ -100,6 +110,7 @@ Exchange::Exchange(uint32_t max_depth, uint32_t max_table_mib)
 Exchange::~Exchange() {
   if (exchange_memory_ != nullptr) {
     publish(control().reading, 0U);  // agents go quiet
+    publish(control().closed, 1U);
     ::munmap(exchange_memory_, exchange_bytes);
   }
   if (tables_memory_ != nullptr) ::munmap(tables_memory_, tables_bytes_);
@@ -129,6 +140,8 @@ void Exchange::listen() {
   if (::getrandom(&run_, sizeof(run_), 0) != static_cast<ssize_t>(sizeof(run_)))
     fail("no random number");
   run_ |= 1;
+  if (::getrandom(&token_, sizeof(token_), 0) != static_cast<ssize_t>(sizeof(token_)))
+    fail("no random number");
   listening_.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -140,6 +153,24 @@ void Exchange::listen() {
     fail("no socket for the agents");
   news_.reset(::epoll_create1(EPOLL_CLOEXEC));
   if (!expect_news(listening_.get())) fail("the socket for the agents cannot be waited for");
+  if (!folder_.empty()) listen_in_folder();
+}
+
+// Any user may connect there: who is let in is decided by the token.
+void Exchange::listen_in_folder() {
+  const std::string path = folder_ + "/" + name_;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket ||
+      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
+    return;
+  in_folder_ = std::move(socket);
+  if (::chmod(path.c_str(), 0666) != 0 || ::listen(in_folder_.get(), 1024) != 0 ||
+      !expect_news(in_folder_.get()))
+    fail("the socket for agents in other network namespaces cannot be used");
 }
 
 void Exchange::listen_at(UniqueFd socket) {
@@ -152,7 +183,22 @@ bool Exchange::expect_news(int socket) {
   return ::epoll_ctl(news_.get(), EPOLL_CTL_ADD, socket, &event) == 0;
 }
 
-std::string Exchange::variable() const { return std::string(socket_variable) + "=" + name_; }
+std::string Exchange::address() const { return name_ + ":" + hexadecimal(token_) + ":0:"; }
+
+std::string Exchange::variable() const {
+  const std::string filters = status_field(read_file("/proc/self/status"), "Seccomp_filters");
+  return std::string(socket_variable) + "=" + name_ + ":" + hexadecimal(token_) + ":" +
+         (filters.empty() ? "0" : filters) + ":" + folder_;
+}
+
+bool Exchange::is_member(pid_t pid) const {
+  struct stat status {};
+  if (::fstat(exchange_.get(), &status) != 0) return false;
+  const std::optional<std::vector<MapsLine>> maps = read_maps(pid);
+  return maps && std::ranges::any_of(*maps, [&](const MapsLine& line) {
+           return line.shared && line.inode == status.st_ino && line.device == status.st_dev;
+         });
+}
 
 void Exchange::accept_all(int socket) {
   for (int i = 0; i < most_at_once && callers_.size() < most_callers; ++i) {
@@ -164,7 +210,8 @@ void Exchange::accept_all(int socket) {
     const bool known =
         ::getsockopt(caller.guest.socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
         peer.pid > 0;
-    if (!known || !users_.contains(peer.uid)) {
+    const bool is_stranger = peer.uid != 0 && peer.uid != ::geteuid();
+    if (!known || (is_stranger && callers_.size() >= most_strangers)) {
       ++turned_away_;
       continue;
     }
@@ -185,7 +232,7 @@ bool Exchange::take_hello(Caller& caller, std::vector<Guest>& arrived) {
   if (is_silent && monotonic_ns() < caller.until_ns) return false;
   ::epoll_ctl(news_.get(), EPOLL_CTL_DEL, guest.socket.get(), nullptr);
   if (size == static_cast<ssize_t>(sizeof(guest.hello)) && guest.process &&
-      guest.hello.version == protocol_version)
+      guest.hello.version == protocol_version && guest.hello.token == token_)
     arrived.push_back(std::move(guest));
   else if (!is_silent)
     ++turned_away_;
@@ -197,6 +244,7 @@ std::vector<Guest> Exchange::arrivals() {
   pollfd news{.fd = news_.get(), .events = POLLIN, .revents = 0};
   if (::poll(&news, 1, 0) > 0) {
     accept_all(listening_.get());
+    if (in_folder_) accept_all(in_folder_.get());
     for (const UniqueFd& socket : elsewhere_) accept_all(socket.get());
   }
   std::vector<Guest> arrived;

@@ -3,9 +3,11 @@
 // it hands them out.
 //
 // The files can neither shrink nor grow, so no process can make memflame fault, and the tables can
-// be written through memflame's own mapping only. The socket's abstract name is random; the kernel
-// says who is at its other end. Nothing here waits for a peer: one that is silent for a second is
-// dropped. Cost: memory is used only where something was written.
+// be written through memflame's own mapping only. The socket has a random name and each Hello the
+// token of the run, which only those know who may read the environment of its processes: so users
+// may change on the way. The kernel says which process is at the other end. Nothing here waits for
+// a peer: one that is silent for a second is dropped. Cost: memory is used only where something was
+// written.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +16,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,28 +38,31 @@ class Exchange {
  public:
   // Rows get a quarter of max_table_mib, or all of it up to 8 MiB: each process maps them, and one
   // that locks its memory (mlockall) makes all of that resident. Throws Error.
-  Exchange(uint32_t max_depth, uint32_t max_table_mib);
+  // `folder`: where the socket gets a name, too, so that processes reach it from other network
+  // namespaces; "" = nowhere. It goes without if that cannot be.
+  Exchange(uint32_t max_depth, uint32_t max_table_mib, std::string folder = "");
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  // "MEMFLAME_INSIDE=NAME"
+  // "MEMFLAME_INSIDE=" and the address, as protocol.h has it.
   std::string variable() const;
+  std::string address() const;                       // without a folder
   const std::string& name() const { return name_; }  // of the socket
   // The number of this run (Control::reading), which is not 0.
   uint32_t run() const { return run_; }
   int news() const { return news_.get(); }  // readable if an agent came, or spoke
   // Agents in another network namespace come to this socket, too. Throws Error.
   void listen_at(UniqueFd socket);
-  // Lets in processes of this user, too, besides those of memflame's own and of root.
-  void allow(uid_t user) { users_.insert(user); }
-
   // Those whose Hello has come since the last call.
   std::vector<Guest> arrivals();
   // Answers, and gives the guest both files. False if it has gone.
   bool welcome(const Guest& guest, uint32_t process) const;
   static void refuse(const Guest& guest);
-  uint64_t turned_away() const { return turned_away_; }  // of other users, or with no valid Hello
+  // With no valid Hello of this run.
+  uint64_t turned_away() const { return turned_away_; }
+  // Whether a process has the exchange among its mappings: it is one of the run.
+  bool is_member(pid_t pid) const;
 
   Control& control() { return *at<Control>(0); }
   Process& process(uint32_t index) { return at<Process>(processes_at)[index]; }
@@ -91,19 +95,20 @@ class Exchange {
     return reinterpret_cast<T*>(tables_memory_ + offset);
   }
   void listen();
+  void listen_in_folder();
   bool expect_news(int socket);
   void accept_all(int socket);
   bool take_hello(Caller& caller, std::vector<Guest>& arrived);
 
-  UniqueFd exchange_, tables_, listening_;
+  UniqueFd exchange_, tables_, listening_, in_folder_;
   UniqueFd news_;  // an epoll of all sockets
   std::vector<UniqueFd> elsewhere_;
   std::byte* exchange_memory_ = nullptr;
   std::byte* tables_memory_ = nullptr;
   uint64_t rows_bytes_, tables_bytes_;
-  std::string name_;
+  std::string name_, folder_;
+  uint64_t token_ = 0;
   uint32_t run_ = 1;
-  std::set<uid_t> users_;
   std::vector<Caller> callers_;
   uint64_t turned_away_ = 0;
 };

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 
 #include "core/error.h"
@@ -79,7 +80,11 @@ Guests::Guests(const Parts& parts, std::vector<pid_t> first, bool follow_childre
 }
 
 void Guests::poll() {
-  for (const Guest& guest : parts_.exchange.arrivals()) let_in(guest);
+  for (Guest& guest : parts_.exchange.arrivals()) let_in(std::move(guest));
+  if (const uint32_t claims = taken_once(parts_.exchange.control().arrivals); claims != arrivals_) {
+    arrivals_ = claims;
+    take_claims();
+  }
   for (const auto& [pid, index] : by_pid_)
     if (taken_once(parts_.exchange.process(index).requests) != entries_[index].answered)
       answer(index);
@@ -99,43 +104,57 @@ bool Guests::expect_end(int process, uint32_t index) {
   return ::epoll_ctl(ends_.get(), EPOLL_CTL_ADD, process, &event) == 0;
 }
 
-uint32_t Guests::free_entry() {
-  const auto entry =
-      std::find_if(entries_.begin(), entries_.end(), [](const Entry& e) { return e.pid == 0; });
-  return static_cast<uint32_t>(entry - entries_.begin());
+uint64_t Guests::no_entry() const {
+  return no_entry_ + taken_once(parts_.exchange.control().refused);
 }
 
-// Takes an entry for a process and publishes its code; most_processes if there is no room.
-uint32_t Guests::begin(const Guest& guest, bool is_running) {
-  const uint32_t index = free_entry();
-  UniqueFd process(::fcntl(guest.process.get(), F_DUPFD_CLOEXEC, 0));
-  if (index == most_processes || !process || !expect_end(process.get(), index))
-    return most_processes;
-  const SpaceId space = begin_space(guest, is_running);
+// Takes the first free entry, as forked children do; most_processes if there is none.
+uint32_t Guests::take_entry() {
+  for (uint32_t i = 0; i < most_processes; ++i) {
+    uint32_t expected = state_free;
+    if (entries_[i].pid != 0 || !std::atomic_ref(parts_.exchange.process(i).state)
+                                     .compare_exchange_strong(expected, state_taken))
+      continue;
+    uint32_t& most = parts_.exchange.control().processes;
+    for (uint32_t known = taken_once(most);
+         known <= i && !std::atomic_ref(most).compare_exchange_weak(known, i + 1);) {
+    }
+    return i;
+  }
+  ++no_entry_;
+  return most_processes;
+}
+
+// Begins the process of an entry that was taken, and publishes its code. False if it has gone.
+bool Guests::begin(uint32_t index, Arrival arrival) {
+  if (!arrival.process || !expect_end(arrival.process.get(), index)) return false;
   Entry& entry = entries_[index];
-  entry.process = std::move(process);
-  entry.pid = guest.pid;
-  entry.space = space;
+  entry.pid = arrival.pid;
+  entry.space = begin_space(arrival);
+  entry.process = std::move(arrival.process);
   entry.answered = 0;
   Process& shared = parts_.exchange.process(index);
-  const uint64_t generation = taken_once(shared.generation);
-  std::memset(static_cast<void*>(&shared), 0, sizeof(shared));
-  shared.generation = generation;
-  shared.pid = static_cast<uint32_t>(guest.pid);
-  parts_.code.publish(index, space);
-  by_pid_[guest.pid] = index;
-  return index;
+  Process fresh{};
+  fresh.state = taken_once(shared.state);
+  fresh.pid = static_cast<uint32_t>(entry.pid);
+  fresh.generation = taken_once(shared.generation);
+  std::copy(std::begin(shared.functions), std::end(shared.functions), fresh.functions);
+  std::memcpy(static_cast<void*>(&shared), &fresh, sizeof(shared));
+  parts_.code.publish(index, entry.space);
+  by_pid_[entry.pid] = index;
+  return true;
 }
 
 uint32_t Guests::expect(pid_t pid) {
-  if (std::find(first_.begin(), first_.end(), pid) == first_.end()) first_.push_back(pid);
-  Guest guest;
-  guest.pid = pid;
-  guest.process.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  guest.hello.time = now_ticks();
-  if (!guest.process) throw Error("there is no process " + std::to_string(pid));
-  const uint32_t index = begin(guest, true);
-  if (index == most_processes)
+  if (!is_wanted(pid)) first_.push_back(pid);
+  UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!process) throw Error("there is no process " + std::to_string(pid));
+  const uint32_t index = take_entry();
+  if (index == most_processes || !begin(index, {.pid = pid,
+                                                .process = std::move(process),
+                                                .time = now_ticks(),
+                                                .parent = std::nullopt,
+                                                .is_running = true}))
     throw Error("there is no room for process " + std::to_string(pid) + " beside the others");
   entries_[index].is_expected = true;
   return index;
@@ -152,55 +171,116 @@ void Guests::lose(pid_t pid) {
   if (const auto known = by_pid_.find(pid); known != by_pid_.end()) end(known->second);
 }
 
-void Guests::let_in(const Guest& guest) {
-  if (!follow_children_ && std::find(first_.begin(), first_.end(), guest.pid) == first_.end())
-    return Exchange::refuse(guest);
+bool Guests::is_wanted(pid_t pid) const {
+  return follow_children_ || std::find(first_.begin(), first_.end(), pid) != first_.end();
+}
+
+void Guests::let_in(Guest guest) {
+  if (!is_wanted(guest.pid)) return Exchange::refuse(guest);
   const auto known = by_pid_.find(guest.pid);
   const bool is_expected = known != by_pid_.end() && entries_[known->second].is_expected;
   if (known != by_pid_.end() && !is_expected) end(known->second);
-  const uint32_t index = is_expected ? known->second : begin(guest, false);
-  if (index == most_processes) {
-    ++no_entry_;
+  const uint32_t index = is_expected ? known->second : take_entry();
+  if (index == most_processes) return Exchange::refuse(guest);
+  Process& shared = parts_.exchange.process(index);
+  std::copy(std::begin(guest.hello.functions), std::end(guest.hello.functions), shared.functions);
+  if (is_expected) {
+    entries_[index].is_expected = false;
+    refresh(index);
+  } else if (!begin(index, {.pid = guest.pid,
+                            .process = std::move(guest.process),
+                            .time = guest.hello.time,
+                            .parent = std::nullopt,
+                            .is_running = false})) {
+    publish(shared.state, uint32_t{state_free});
     return Exchange::refuse(guest);
   }
-  Entry& entry = entries_[index];
-  entry.is_expected = false;
-  if (is_expected) refresh(index);
-  Process& shared = parts_.exchange.process(index);
-  RingReader::Functions functions{};
-  std::copy(std::begin(guest.hello.functions), std::end(guest.hello.functions), functions.begin());
-  std::copy(functions.begin(), functions.end(), std::begin(shared.functions));
-  parts_.reader.open(index, entry.space, functions, guest.pid);
-  publish(shared.state, uint32_t{state_owned});
-  ++met_;
-  if (guest.hello.forked == 0) parts_.uncovered.meet(guest.pid);
+  open(index);
+  parts_.uncovered.meet(guest.pid);
   // If it has gone meanwhile, see_ends() finds out.
   parts_.exchange.welcome(guest, index);
 }
 
-SpaceId Guests::begin_space(const Guest& guest, bool is_running) {
+// Its agent may record.
+void Guests::open(uint32_t index) {
+  Process& shared = parts_.exchange.process(index);
+  RingReader::Functions functions{};
+  for (size_t i = 0; i < functions.size(); ++i) functions[i] = taken_once(shared.functions[i]);
+  parts_.reader.open(index, entries_[index].space, functions, entries_[index].pid);
+  ++met_;
+  publish(shared.state, uint32_t{state_owned});
+}
+
+void Guests::take_claims() {
+  const uint32_t used = std::min(taken_once(parts_.exchange.control().processes), most_processes);
+  for (uint32_t i = 0; i < used; ++i)
+    if (entries_[i].pid == 0 && taken_once(parts_.exchange.process(i).state) == state_asking)
+      let_in_child(i);
+}
+
+void Guests::let_in_child(uint32_t index) {
+  Process& shared = parts_.exchange.process(index);
+  const pid_t pid = claimant(shared);
+  const uint32_t parent = taken_once(shared.parent);
+  if (pid == 0) ++unknown_claims_;
+  if (pid == 0 || !is_wanted(pid)) return publish(shared.state, uint32_t{state_refused});
+  Arrival arrival{.pid = pid,
+                  .process = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
+                  .time = taken_once(shared.began),
+                  .parent = parent,
+                  .is_running = false};
+  if (!begin(index, std::move(arrival))) return publish(shared.state, uint32_t{state_free});
+  open(index);
+}
+
+// Whether a process may be the one that claims an entry: it has the run's memory, and no entry yet.
+// `own_pid`: in its own PID namespace; 0 = not known.
+bool Guests::may_claim(pid_t pid, uint32_t own_pid) const {
+  if (by_pid_.contains(pid)) return false;
+  const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
+  const size_t last = ids.find_last_of(" \t");
+  const std::string own = last == std::string::npos ? ids : ids.substr(last + 1);
+  return (own_pid == 0 || own == std::to_string(own_pid)) && parts_.exchange.is_member(pid);
+}
+
+// The child that waits for an answer; 0 if it is not found. Its parent may have ended.
+pid_t Guests::claimant(const Process& claim) const {
+  const uint32_t own_pid = taken_once(claim.pid), parent = taken_once(claim.parent);
+  const auto fits = [&](pid_t pid) { return may_claim(pid, own_pid); };
+  if (own_pid != 0 && fits(static_cast<pid_t>(own_pid))) return static_cast<pid_t>(own_pid);
+  if (parent < most_processes && entries_[parent].pid != 0) {
+    const std::vector<pid_t> children = children_of(entries_[parent].pid);
+    if (const auto child = std::ranges::find_if(children, fits); child != children.end())
+      return *child;
+  }
+  if (own_pid == 0) return 0;
+  const std::vector<pid_t> all = all_pids();
+  const auto found = std::ranges::find_if(all, fits);
+  return found != all.end() ? *found : 0;
+}
+
+SpaceId Guests::begin_space(const Arrival& arrival) {
   const SpaceId space{++last_space_};
   bpf::space_record record{};
   record.type = bpf::record_space;
   record.space = space.index;
   record.time = monotonic_ns();
-  record.tgid = static_cast<uint32_t>(guest.pid);
-  record.reason = is_running ? bpf::space_found : bpf::space_exec;
-  if (guest.hello.forked != 0) {
+  record.tgid = static_cast<uint32_t>(arrival.pid);
+  record.reason = arrival.is_running ? bpf::space_found : bpf::space_exec;
+  if (arrival.parent) {
     record.reason = bpf::space_fork;
-    const uint32_t parent = guest.hello.parent;
-    if (parent < most_processes && entries_[parent].pid != 0)
-      record.parent_space = entries_[parent].space.index;
+    if (*arrival.parent < most_processes && entries_[*arrival.parent].pid != 0)
+      record.parent_space = entries_[*arrival.parent].space.index;
   }
-  record.cgroup = parts_.processes.cgroup_of(guest.pid);
-  const std::string comm = read_comm(guest.pid);
+  record.cgroup = parts_.processes.cgroup_of(arrival.pid);
+  const std::string comm = read_comm(arrival.pid);
   std::strncpy(record.comm, comm.c_str(), sizeof(record.comm) - 1);
-  add_memory(record, guest.pid);
+  add_memory(record, arrival.pid);
   parts_.processes.begin(record);
   parts_.processes.take(record);
   // A child has its parent's code, and what it has mapped since.
   if (record.reason == bpf::space_fork) parts_.processes.spaces().read_again(space, record.time);
-  parts_.blocks.begin(space, SpaceId{record.parent_space}, std::min(guest.hello.time, now_ticks()));
+  parts_.blocks.begin(space, SpaceId{record.parent_space}, std::min(arrival.time, now_ticks()));
   return space;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The processes that agents have joined the run from: their address spaces, rings and code, from
-// their Hello to their end. A Hello of a pid that is known already means that the process runs
-// another program now.
+// their Hello or claim to their end. A Hello of a pid that is known already means that the process
+// runs another program now; a claim, that the child of a known process has allocated.
 #pragma once
 
 #include <sys/types.h>
@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -52,8 +53,9 @@ class Guests {
   bool knows(pid_t pid) const { return by_pid_.contains(pid) || left_.contains(pid); }
   // When a thread last asked for code (CLOCK_MONOTONIC); 0 = never.
   uint64_t asked_ns() const { return asked_ns_; }
-  size_t met() const { return met_; }              // address spaces in all
-  uint64_t no_entry() const { return no_entry_; }  // turned away because all entries are taken
+  size_t met() const { return met_; }  // address spaces in all
+  uint64_t no_entry() const;           // turned away because all entries are taken
+  uint64_t unknown_claims() const { return unknown_claims_; }  // of children that were not found
 
   // What agents counted, of all processes.
   struct Counts {
@@ -76,10 +78,24 @@ class Guests {
     uint64_t answered_ns = 0;
     bool is_expected = false;  // its agent has not spoken yet
   };
-  void let_in(const Guest& guest);
-  uint32_t free_entry();
-  uint32_t begin(const Guest& guest, bool is_running);
-  SpaceId begin_space(const Guest& guest, bool is_running);
+  // One that has joined. A child that was forked has the index of its parent.
+  struct Arrival {
+    pid_t pid = 0;
+    UniqueFd process;
+    uint64_t time = 0;  // TSC
+    std::optional<uint32_t> parent;
+    bool is_running = false;  // for a while: the agent comes into it
+  };
+  bool is_wanted(pid_t pid) const;
+  void let_in(Guest guest);
+  void take_claims();
+  void let_in_child(uint32_t index);
+  pid_t claimant(const Process& claim) const;
+  bool may_claim(pid_t pid, uint32_t own_pid) const;
+  void open(uint32_t index);
+  uint32_t take_entry();
+  bool begin(uint32_t index, Arrival arrival);
+  SpaceId begin_space(const Arrival& arrival);
   void answer(uint32_t index);
   bool expect_end(int process, uint32_t index);
   void end(uint32_t index);
@@ -96,6 +112,8 @@ class Guests {
   size_t met_ = 0;
   uint64_t asked_ns_ = 0;
   uint64_t no_entry_ = 0;
+  uint64_t unknown_claims_ = 0;
+  uint32_t arrivals_ = 0;  // claims that were seen
 };
 
 }  // namespace memflame::inside

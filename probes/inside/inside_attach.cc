@@ -97,13 +97,12 @@ bool Attachment::enter_later(pid_t pid) { return try_to_enter(pid).empty(); }
 
 void Attachment::enter(pid_t pid) {
   entering_ = pid;
-  if (const std::optional<uid_t> user = user_of_process(pid)) exchange_.allow(*user);
   const uint32_t index = session_.expect(pid);
   uint64_t refreshed_ns = monotonic_ns();
   Attacher attacher(pid, published_rows(exchange_, index));
   const std::string network = network_of(pid);
   const AttachFigures figures = attacher.enter(
-      exchange_.name(), networks_.contains(network),
+      exchange_.address(), networks_.contains(network),
       [&] {
         session_.serve();
         if (monotonic_ns() - refreshed_ns < refresh_interval_ns) return;

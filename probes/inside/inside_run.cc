@@ -14,7 +14,6 @@
 #include "probes/processes/command.h"
 #include "probes/processes/processes.h"
 #include "probes/processes/program_files.h"
-#include "probes/processes/users.h"
 #include "probes/run/privileges.h"
 #include "probes/run/run_loop.h"
 #include "probes/run/run_notes.h"
@@ -72,8 +71,9 @@ InsideSetup::InsideSetup(const ProbeRun& run, std::string agent)
     : memory_(plan_memory(run.options.memory, free_memory())),
       run_(run_within(memory_, run)),
       agent_(std::move(agent)),
-      exchange_(
-          std::make_unique<inside::Exchange>(run_.options.max_depth, run_.options.max_table_mib)) {}
+      exchange_(std::make_unique<inside::Exchange>(
+          run_.options.max_depth, run_.options.max_table_mib,
+          agent_.starts_with('/') ? agent_.substr(0, agent_.rfind('/')) : "")) {}
 
 InsideSetup::~InsideSetup() = default;
 
@@ -111,8 +111,6 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
   const RunSignals signals;
   Run run;
   run.info.memory = setup.memory_;
-  if (!options.target.runs_as.empty())
-    setup.exchange_->allow(find_user(options.target.runs_as).uid);
   const std::vector<pid_t> first =
       command != nullptr ? std::vector{command->pid()} : present_processes(options.target);
   inside::InsideSession session(*probe.probe, options, *setup.exchange_, first, setup.agent_);

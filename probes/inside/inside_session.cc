@@ -55,7 +55,8 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
       code_(exchange_, processes_.spaces(), [this] { read_rings(); }),
       uncovered_(first, agent),
       guests_({exchange_, reader_, blocks_, code_, processes_, uncovered_}, first,
-              options_.target.follow_children) {
+              options_.target.follow_children),
+      bell_(exchange_.control()) {
   allow_many_descriptors();
   // What was recorded before mappings went is named by them: as they are read, and before those
   // that are gone end.
@@ -70,7 +71,6 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
   if (options_.python_heap)
     control.python = python_blocks | (options_.languages ? python_functions : 0U);
   publish(control.heartbeat, now_ticks());
-  if (sample_bytes_ != 0) bell_.emplace(control);
   if (options_.target.is_selection()) selection_.emplace();
   if (options_.own && options_.own->most_overhead() > 0)
     governor_.emplace(options_.own->most_overhead(), options_.max_live,
@@ -170,15 +170,15 @@ void InsideSession::breathe() {
 // Until a guest comes, an agent needs memflame, the only process ends, or the time is over. Returns
 // whether it has just ended: its children may go on.
 bool InsideSession::wait(uint64_t ns) {
-  std::array<pollfd, 3> entries{
-      pollfd{.fd = exchange_.news(), .events = POLLIN, .revents = 0},
-      pollfd{.fd = end_.get(), .events = POLLIN, .revents = 0},
-      pollfd{.fd = bell_ ? bell_->rung() : -1, .events = POLLIN, .revents = 0}};
+  std::array<pollfd, 3> entries{pollfd{.fd = exchange_.news(), .events = POLLIN, .revents = 0},
+                                pollfd{.fd = end_.get(), .events = POLLIN, .revents = 0},
+                                pollfd{.fd = bell_.rung(), .events = POLLIN, .revents = 0}};
   const timespec time{.tv_sec = 0, .tv_nsec = static_cast<long>(ns)};
-  if (bell_) bell_->begin_rest();
+  // Whose ring is full waits at most 1 ms where rests are that short.
+  bell_.begin_rest(is_sampled() ? rests_until_bell : rests_until_arrival);
   ::ppoll(entries.data(), entries.size(), &time, nullptr);
-  if (bell_) bell_->end_rest();
-  if (entries[2].revents != 0) bell_->answer();
+  bell_.end_rest();
+  if (entries[2].revents != 0) bell_.answer();
   if (entries[1].revents == 0) return false;
   end_.reset();
   return true;

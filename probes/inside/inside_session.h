@@ -159,7 +159,7 @@ class InsideSession : public LiveRun, private RunFigures {
   CodeTables code_;
   Uncovered uncovered_;
   Guests guests_;
-  std::optional<Bell> bell_;            // if blocks are sampled
+  Bell bell_;
   std::optional<Selection> selection_;  // if processes were asked for by name or control group
   std::function<bool(pid_t)> enter_;
   StackLog log_;

@@ -16,10 +16,11 @@
 //
 // memflame trusts nothing in the exchange: it takes each word once, and checks it.
 //
-// A process begins as memflame's guest: the agent in it connects to the abstract socket that
-// socket_variable names, sends a Hello, and gets a Welcome with both files. By then memflame has
-// read its mappings and published their tables. A forked child has no agent state (MADV_WIPEONFORK)
-// and begins in the same way.
+// A process begins as memflame's guest: the agent in it connects to the socket that socket_variable
+// names, sends a Hello, and gets a Welcome with both files. By then memflame has read its mappings
+// and published their tables. A forked child has no agent state (MADV_WIPEONFORK), but both files
+// are mapped: it claims an entry in the exchange, without a system call, and waits until memflame
+// has made it its own.
 #pragma once
 
 #include <stddef.h>  // NOLINT(modernize-deprecated-headers): the agent has no C++ library
@@ -27,9 +28,12 @@
 
 namespace memflame::inside {
 
+// The variable says "SOCKET:TOKEN:FILTERS:FOLDER". The socket has its name twice: as an abstract
+// one, and as a file in the folder of the agent, if that can be made, which also reaches into other
+// network namespaces. A Hello has the token. FILTERS: how many seccomp filters memflame has.
 inline constexpr char socket_variable[] = "MEMFLAME_INSIDE";
 
-inline constexpr uint32_t protocol_version = 6;
+inline constexpr uint32_t protocol_version = 7;
 inline constexpr uint32_t most_processes = 16384;
 inline constexpr uint32_t most_rings = 1024;  // a thread each, of all processes together
 inline constexpr uint32_t ring_bytes = 64 << 10;
@@ -110,20 +114,39 @@ struct alignas(64) Control {
   // ring owned. 0: nobody has, so all are looked at.
   uint32_t rings;
   uint32_t python;  // PythonWanted
-  // `rests` is 1 while memflame does. A thread that needs it sets that to 0, and rings: it adds to
-  // `bell`, a futex, and wakes who waits there.
+  // While memflame rests, `rests` says for whom (enum Rest). A thread that needs it sets that to 0,
+  // and rings: it adds to `bell`, a futex, and wakes who waits there.
   uint32_t rests, bell;
+  // Entries of Process that were ever used are below this: raised like `rings`.
+  uint32_t processes;
+  uint32_t arrivals;               // counts claims
+  uint32_t refused;                // children that found no entry
+  uint32_t closed;                 // 1: memflame has ended, and lets nobody in
   alignas(64) uint64_t heartbeat;  // TSC, when memflame read last
 };
 
+enum Rest : uint32_t { rests_not, rests_until_arrival, rests_until_bell };
+
 // The state of Process and RingHead. A ring goes from free to taken (agent: its fields are being
 // set), to owned (agent), to ended (agent, when its thread has ended), to free (memflame, when it
-// has read the rest). A process is free or owned.
-enum State : uint32_t { state_free, state_taken, state_owned, state_ended };
+// has read the rest). An entry of Process goes from free to taken (memflame, or a forked child),
+// to asking (the child has filled it), to owned (memflame) or refused, to free (memflame; the child
+// if it was refused).
+enum State : uint32_t {
+  state_free,
+  state_taken,
+  state_owned,
+  state_ended,
+  state_asking,
+  state_refused,
+};
 
 struct alignas(64) Process {
-  uint32_t state;  // memflame's
-  uint32_t pid;    // as memflame sees it
+  uint32_t state;
+  // As memflame sees it. While a child asks: its own, in its own PID namespace; 0 = not known.
+  uint32_t pid;
+  uint32_t parent;  // of a child: the index of its parent
+  uint64_t began;   // of a child: when it asked (TSC)
   // The list of this process's code in the tables: first | count << 32. A list never changes; a new
   // one gets another place, and the old one is kept for a second.
   uint64_t code;
@@ -268,16 +291,15 @@ inline constexpr uint32_t rows_missing = 0xffffffff;  // there was no room for i
 
 struct Hello {
   uint32_t version = protocol_version;
-  uint32_t forked = 0;  // 1: a child, with a copy of its parent's memory
-  uint32_t parent = 0;  // then: the index of its parent's Process
   uint32_t unused = 0;
-  uint64_t time = 0;  // TSC
+  uint64_t token = 0;  // of the run: who knows it has the environment of one of its processes
+  uint64_t time = 0;   // TSC
   uint64_t functions[function_count] = {};
 };
 
 // With it come the descriptors of the exchange and of the tables, in this order. `accepted` is 0,
-// without descriptors, if the process is not to be watched: it is a child and children are not
-// followed, or there is no entry left.
+// without descriptors, if the process is not to be watched: children are not followed, or there is
+// no entry left.
 struct Welcome {
   uint32_t version = protocol_version;
   uint32_t accepted = 0;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How a process and its threads join a run: memory for their state, the handshake with memflame,
 // and a ring for each thread.
+#include "join.h"
+
+#include "filter.h"
 #include "python_stack.h"
 #include "sampling.h"
 #include "sys.h"
@@ -19,24 +22,13 @@ __thread Thread* self __attribute__((tls_model("initial-exec")));
 
 namespace {
 
-constexpr long af_unix = 1, sock_seqpacket = 5, sock_cloexec = 02000000;
-constexpr long sol_socket = 1, so_rcvtimeo = 20, scm_rights = 1;
-constexpr long msg_cmsg_cloexec = 0x40000000;
-
 // 1 while a thread makes `here`; others do without until it is there.
 uint32_t joining;
 // A key whose destructor tells that a thread ends; made once.
 unsigned thread_key;
 bool has_thread_key;
-bool refused;  // this process is not watched
-// What a forked child finds as its parent left it, unlike `here`. The exchange stays where it is
-// for ever: threads look into it at each call.
-struct {
-  uint8_t *exchange, *tables;
-  uint64_t table_bytes;
-  uint32_t index;  // of the process
-} inherited;
-char attached_socket[sizeof(AttachRequest::socket)];  // instead of the one in the environment
+bool refused;                                   // this process is not watched
+char attached_run[sizeof(AttachRequest::run)];  // instead of the one in the environment
 
 // The value of an environment variable, before the C library has begun.
 const char* variable(const char* name) {
@@ -55,137 +47,54 @@ const char* variable(const char* name) {
   return nullptr;
 }
 
-struct Address {
-  uint16_t family;
-  char path[108];
-};
-
-struct Vector {
-  void* at;
-  uint64_t bytes;
-};
-
-struct Message {
-  void* name;
-  uint32_t name_bytes;
-  Vector* vectors;
-  uint64_t vector_count;
-  void* control;
-  uint64_t control_bytes;
-  uint32_t flags;
-};
-
-struct alignas(8) Descriptors {
-  uint64_t bytes;
-  int level, type;
-  int fds[2];
-};
-
-// A connection to memflame, or a negative number.
-long connect_to(const char* name) {
-  Address address{.family = af_unix, .path = {}};  // a zero byte, then the name: abstract
-  uint32_t length = 0;
-  while (name[length] != 0 && length + 1 < sizeof(address.path)) {
-    address.path[1 + length] = name[length];
-    ++length;
-  }
-  const long fd = syscall6(__NR_socket, af_unix, sock_seqpacket | sock_cloexec);
-  if (failed(fd)) return -1;
-  const struct { long seconds, microseconds; } patience{10, 0};
-  syscall6(__NR_setsockopt, fd, sol_socket, so_rcvtimeo, as_word(&patience), sizeof(patience));
-  if (syscall6(__NR_connect, fd, as_word(&address),
-               static_cast<long>(sizeof(address.family) + 1 + length)) == 0)
-    return fd;
-  syscall6(__NR_close, fd);
-  return -1;
-}
-
-// False if memflame does not want this process.
-bool shake_hands(long fd, const Hello& hello, Welcome& welcome, int (&files)[2]) {
-  if (syscall6(__NR_sendto, fd, as_word(&hello), sizeof(hello)) != sizeof(hello)) return false;
-  Vector vector{&welcome, sizeof(welcome)};
-  Descriptors control{};
-  Message message{};
-  message.vectors = &vector;
-  message.vector_count = 1;
-  message.control = &control;
-  message.control_bytes = sizeof(control);
-  long got = 0;
-  do got = syscall6(__NR_recvmsg, fd, as_word(&message), msg_cmsg_cloexec);
-  while (got == -4);  // EINTR
-  if (got != sizeof(welcome) || welcome.version != protocol_version || welcome.accepted == 0)
-    return false;
-  if (message.control_bytes < sizeof(control) - 4 || control.type != scm_rights) return false;
-  files[0] = control.fds[0];
-  files[1] = control.fds[1];
-  return true;
-}
-
-bool map_files(const Welcome& welcome, const int (&files)[2]) {
-  const uint64_t table_bytes = welcome.rows_at + welcome.rows_bytes;
-  void* const tables = map_memory(table_bytes, prot_read, map_shared | map_noreserve, files[1], 0);
-  void* const exchange =
-      tables == nullptr ? nullptr
-                        : map_memory(exchange_bytes, prot_read | prot_write,
-                                     map_shared | map_noreserve, files[0], 0, inherited.exchange);
-  if (exchange == nullptr) {
-    if (tables != nullptr) unmap_memory(tables, table_bytes);
-    return false;
-  }
-  if (inherited.tables != nullptr) unmap_memory(inherited.tables, inherited.table_bytes);
-  inherited.table_bytes = table_bytes;
-  syscall6(__NR_madvise, as_word(exchange), exchange_bytes, advise_dontdump);
-  syscall6(__NR_madvise, as_word(tables), static_cast<long>(table_bytes), advise_dontdump);
-  inherited.exchange = static_cast<uint8_t*>(exchange);
-  inherited.tables = static_cast<uint8_t*>(tables);
-  return true;
-}
-
-void take_places(Here& now, const Welcome& welcome) {
-  inherited.index = welcome.process;
-  now.index = welcome.process;
+void take_places(Here& now) {
+  now.index = inherited.index;
   now.control = reinterpret_cast<Control*>(inherited.exchange);
-  now.process = reinterpret_cast<Process*>(inherited.exchange + processes_at) + welcome.process;
+  now.process = reinterpret_cast<Process*>(inherited.exchange + processes_at) + inherited.index;
   now.heads = reinterpret_cast<RingHead*>(inherited.exchange + heads_at);
   now.rings = inherited.exchange + rings_at;
   now.ranges = reinterpret_cast<const CodeRange*>(inherited.tables);
-  now.rows = reinterpret_cast<const unwind::row*>(inherited.tables + welcome.rows_at);
-  now.row_count = welcome.rows_bytes / sizeof(unwind::row);
+  now.rows = reinterpret_cast<const unwind::row*>(inherited.tables + inherited.rows_at);
+  now.row_count = inherited.rows_bytes / sizeof(unwind::row);
 }
 
-// Joins the run that the environment or memflame names.
+// Threads that a filtered process may record with: mapped before the filter came.
+constexpr uint32_t spare_threads = 16;
+Thread* spares;
+
+// Null if there is none.
+Thread* spare_thread() {
+  for (uint32_t i = 0; spares != nullptr && i < spare_threads; ++i)
+    if (__atomic_exchange_n(&spares[i].is_taken, 1U, __ATOMIC_ACQUIRE) == 0) return &spares[i];
+  return nullptr;
+}
+
+bool is_spare(const Thread* thread) {
+  return spares != nullptr && thread >= spares && thread < spares + spare_threads;
+}
+
+Thread* new_thread() {
+  return is_filtered() ? spare_thread() : static_cast<Thread*>(private_memory(sizeof(Thread)));
+}
+
+void give_back(Thread* thread) {
+  if (is_spare(thread))
+    store_release(thread->is_taken, 0U);
+  else if (!is_filtered())
+    unmap_memory(thread, sizeof(Thread));
+}
+
+// Joins the run that the environment or memflame names; a forked child its parent's.
 bool join(Here& now, bool forked) {
-  const char* const name = attached_socket[0] != 0 ? attached_socket : variable(socket_variable);
-  if (name == nullptr) return false;
-  Hello hello;
-  hello.time = ticks();
-  hello.forked = forked;
-  hello.parent = forked ? inherited.index : 0;
-  void* const functions[] = {
-      reinterpret_cast<void*>(real.malloc),         reinterpret_cast<void*>(real.calloc),
-      reinterpret_cast<void*>(real.realloc),        reinterpret_cast<void*>(real.reallocarray),
-      reinterpret_cast<void*>(real.memalign),       reinterpret_cast<void*>(real.aligned_alloc),
-      reinterpret_cast<void*>(real.posix_memalign), reinterpret_cast<void*>(real.valloc),
-      reinterpret_cast<void*>(real.pvalloc)};
-  for (uint32_t i = 0; i < sizeof(functions) / sizeof(*functions); ++i)
-    hello.functions[i] = reinterpret_cast<uint64_t>(functions[i]);
-  for (uint32_t i = fn_new; i < fn_free; ++i)
-    hello.functions[i] = reinterpret_cast<uint64_t>(real_operators.allocate[i - fn_new]);
-  hello.functions[fn_free] = reinterpret_cast<uint64_t>(real.free);
-  for (uint32_t i = fn_delete; i < fn_python_malloc; ++i)
-    hello.functions[i] = reinterpret_cast<uint64_t>(real_operators.release[i - fn_delete]);
-  const long fd = connect_to(name);
-  if (fd < 0) return false;
-  Welcome welcome;
-  int files[2] = {-1, -1};
-  const bool accepted = shake_hands(fd, hello, welcome, files);
-  const bool mapped = accepted && welcome.process < most_processes &&
-                      ((forked && inherited.exchange != nullptr) || map_files(welcome, files));
-  if (mapped) take_places(now, welcome);
-  for (const int file : files)
-    if (file >= 0) syscall6(__NR_close, file);
-  syscall6(__NR_close, fd);
-  return mapped;
+  const char* const address = attached_run[0] != 0 ? attached_run : variable(socket_variable);
+  const bool joined = forked && inherited.exchange != nullptr
+                          ? claim_entry()
+                          : address != nullptr && shake_hands(address);
+  if (!joined) return false;
+  take_places(now);
+  if (!forked && spares == nullptr)
+    spares = static_cast<Thread*>(private_memory(sizeof(Thread) * spare_threads));
+  return true;
 }
 
 // What makes Python choose its allocator when it starts.
@@ -223,8 +132,7 @@ Here* begin_run(Here* now, bool forked) {
     store_release(here, memory);
     store_release(memory->phase, static_cast<uint32_t>(phase_idle));
     // In a running process, the loader's lock is to be held for that: see put_hooks_in().
-    if (memory->control->python != 0 && (forked || attached_socket[0] == 0))
-      start_with_python(forked);
+    if (memory->control->python != 0 && (forked || attached_run[0] == 0)) start_with_python(forked);
   } else {
     if (memory != nullptr && now == nullptr) unmap_memory(memory, sizeof(Here));
     store(refused, true);
@@ -234,6 +142,22 @@ Here* begin_run(Here* now, bool forked) {
 }
 
 }  // namespace
+
+void tell_functions(uint64_t (&functions)[function_count]) {
+  void* const allocators[] = {
+      reinterpret_cast<void*>(real.malloc),         reinterpret_cast<void*>(real.calloc),
+      reinterpret_cast<void*>(real.realloc),        reinterpret_cast<void*>(real.reallocarray),
+      reinterpret_cast<void*>(real.memalign),       reinterpret_cast<void*>(real.aligned_alloc),
+      reinterpret_cast<void*>(real.posix_memalign), reinterpret_cast<void*>(real.valloc),
+      reinterpret_cast<void*>(real.pvalloc)};
+  for (uint32_t i = 0; i < sizeof(allocators) / sizeof(*allocators); ++i)
+    functions[i] = reinterpret_cast<uint64_t>(allocators[i]);
+  for (uint32_t i = fn_new; i < fn_free; ++i)
+    functions[i] = reinterpret_cast<uint64_t>(real_operators.allocate[i - fn_new]);
+  functions[fn_free] = reinterpret_cast<uint64_t>(real.free);
+  for (uint32_t i = fn_delete; i < fn_python_malloc; ++i)
+    functions[i] = reinterpret_cast<uint64_t>(real_operators.release[i - fn_delete]);
+}
 
 Here* begin_process() {
   Here* const now = load_acquire(here);
@@ -268,14 +192,12 @@ Thread* begin_thread() {
   Here* const process = begin_process();
   const uint32_t run = process != nullptr ? load(process->control->reading) : 0;
   if (run == 0) return nullptr;
-  Thread* thread = self;
-  if (thread == nullptr) {
-    thread = static_cast<Thread*>(private_memory(sizeof(Thread)));
-    if (thread == nullptr) return nullptr;
-  }
+  Thread* const thread = self != nullptr ? self : new_thread();
+  if (thread == nullptr) return nullptr;
+  if (is_spare(thread)) store(thread->is_taken, 1U);  // a forked child finds it zeroed
   const uint32_t ring = take_ring(*process);
   if (ring == most_rings) {
-    if (self == nullptr) unmap_memory(thread, sizeof(Thread));
+    if (self == nullptr) give_back(thread);
     return nullptr;
   }
   thread->ring = ring;
@@ -291,9 +213,9 @@ Thread* begin_thread() {
   thread->written = load(thread->head->head) / sizeof(uint64_t) * sizeof(uint64_t);
   thread->tail = load_acquire(thread->head->tail);
   store(thread->head->process, process->index);
-  const long tid = syscall6(__NR_gettid);
-  thread->is_main = tid == syscall6(__NR_getpid);
-  store(thread->head->thread, tid);
+  const Ids ids = own_ids();
+  thread->is_main = ids.thread == ids.process;
+  store(thread->head->thread, ids.thread);
   uint32_t rings = load(process->control->rings);
   while (rings <= ring && !__atomic_compare_exchange_n(&process->control->rings, &rings, ring + 1,
                                                        false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -315,13 +237,16 @@ void end_thread(Thread* thread) {
     store_release(thread->head->state, static_cast<uint32_t>(state_ended));
   }
   self = nullptr;
-  if (thread->functions != nullptr) unmap_memory(thread->functions, sizeof(Functions));
-  unmap_memory(thread, sizeof(Thread));
+  if (thread->functions != nullptr && !is_filtered())
+    unmap_memory(thread->functions, sizeof(Functions));
+  thread->functions = nullptr;
+  store(thread->phase, phase_new);
+  give_back(thread);
 }
 
-AttachResult join_run(const char* socket) {
+AttachResult join_run(const char* run) {
   if (__atomic_exchange_n(&joining, 1U, __ATOMIC_ACQUIRE) != 0) return attach_busy;
-  for (uint32_t i = 0; i + 1 < sizeof(attached_socket); ++i) attached_socket[i] = socket[i];
+  for (uint32_t i = 0; i + 1 < sizeof(attached_run); ++i) attached_run[i] = run[i];
   store(refused, false);
   Here* const now = here;
   if (now != nullptr) {
@@ -348,7 +273,7 @@ bool is_in_run() {
 }
 
 void leave_run() {
-  attached_socket[0] = 0;
+  attached_run[0] = 0;
   if (here == nullptr || inherited.exchange == nullptr) return;
   if (load_acquire(here->phase) != phase_new) store(here->control->reading, 0U);
   constexpr long anonymous = map_private | map_anonymous | map_noreserve;

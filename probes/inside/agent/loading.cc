@@ -52,7 +52,7 @@ void follow_libraries() { store(seen_adds, 1); }
 
 extern "C" {
 
-MEMFLAME_VISIBLE uint64_t memflame_join() { return join_run(memflame_request.socket); }
+MEMFLAME_VISIBLE uint64_t memflame_join() { return join_run(memflame_request.run); }
 
 // The functions that dlsym() calls.
 MEMFLAME_HIDDEN __attribute__((used)) Found memflame_find_now() {

@@ -31,6 +31,11 @@ extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlopen;
 extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlmopen;
 extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlsym;
 extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlvsym;
+// filter.cc
+__attribute__((visibility("hidden"))) void memflame_prctl();
+__attribute__((visibility("hidden"))) void memflame_syscall();
+extern __attribute__((visibility("hidden"))) uint64_t memflame_real_prctl;
+extern __attribute__((visibility("hidden"))) uint64_t memflame_real_syscall;
 
 // operators.h: declared without their arguments, as only their addresses are taken.
 #define MEMFLAME_OPERATOR(kind, member, number, name) \
@@ -64,7 +69,7 @@ Place* place_of(Function*& pointer) {
 #define MEMFLAME_LOADING(name) \
   { #name, address_of(&memflame_##name), &memflame_real_##name }
 
-constexpr uint32_t hooked_count = 35, first_operator = 15;
+constexpr uint32_t hooked_count = 37, first_operator = 17;
 
 // By value: made when it is asked for, so that it needs no relocations.
 struct HookedList {
@@ -88,6 +93,8 @@ HookedList hooked_list() {
       MEMFLAME_LOADING(dlmopen),
       MEMFLAME_LOADING(dlsym),
       MEMFLAME_LOADING(dlvsym),
+      MEMFLAME_LOADING(prctl),
+      MEMFLAME_LOADING(syscall),
 #define MEMFLAME_OPERATOR(kind, member, number, name) \
   {name, address_of(&memflame_##kind##_##number), place_of(real_operators.member[number])},
 #include "operators.def"

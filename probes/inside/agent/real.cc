@@ -5,6 +5,7 @@
 
 extern "C" {
 void* dlsym(void*, const char*) __attribute__((weak));
+extern __attribute__((visibility("hidden"))) uint64_t memflame_real_prctl, memflame_real_syscall;
 }
 
 namespace memflame::inside {
@@ -36,6 +37,11 @@ bool find_real_slowly() {
   find(real.valloc, "valloc");
   find(real.pvalloc, "pvalloc");
   find(real.dlclose, "dlclose");
+  void *prctl = nullptr, *syscall = nullptr;
+  find(prctl, "prctl");
+  find(syscall, "syscall");
+  memflame_real_prctl = reinterpret_cast<uint64_t>(prctl);
+  memflame_real_syscall = reinterpret_cast<uint64_t>(syscall);
   void* (*allocate)(size_t) = nullptr;
   find(allocate, "malloc");
   real.malloc = allocate;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Writes the records of a thread into its ring. The head is published with each record, so nothing
 // that was published is lost when the process is killed.
+#include "filter.h"
 #include "python_stack.h"
 #include "sampling.h"
 #include "stops.h"
@@ -162,13 +163,6 @@ bool write_stacked(Thread& thread, const Stacked& record, const Caller& caller, 
   return true;
 }
 
-void ring(Control& control) {
-  if (load(control.rests) == 0 || __atomic_exchange_n(&control.rests, 0U, __ATOMIC_RELAXED) == 0)
-    return;
-  add(control.bell, 1U);
-  wake(control.bell);
-}
-
 }  // namespace
 
 bool record_code(Thread& thread, uint64_t address, const bpf::script_code_record& code) {
@@ -231,15 +225,27 @@ void record_restore(Thread* thread, void* pointer) {
   store(thread->phase, phase_idle);
 }
 
+void ring(Control& control, Rest least) {
+  if (load(control.rests) < least || is_filtered() ||
+      __atomic_exchange_n(&control.rests, uint32_t{rests_not}, __ATOMIC_RELAXED) == rests_not)
+    return;
+  add(control.bell, 1U);
+  wake(control.bell);
+}
+
+bool has_memflame_gone(const Control& control) {
+  const uint64_t silent = ticks() - load(control.heartbeat);
+  return static_cast<int64_t>(silent) > 0 && silent > control.ticks_per_ms * control.patience_ms;
+}
+
 bool wait_a_little(uint32_t nap_us, Patience patience) {
   Control& control = *here->control;
-  const uint64_t now = ticks();
-  const uint64_t per_ms = control.ticks_per_ms;
-  if (now - load(control.heartbeat) > per_ms * control.patience_ms &&
-      static_cast<int64_t>(now - load(control.heartbeat)) > 0) {
-    store(control.reading, 0U);  // memflame is gone, or stopped
+  if (has_memflame_gone(control)) {
+    store(control.reading, 0U);
     return false;
   }
+  const uint64_t now = ticks();
+  const uint64_t per_ms = control.ticks_per_ms;
   if (now - load(here->wait_began) > per_ms * 1000) {
     store(here->wait_began, now);
     store(here->waited, 0);
@@ -247,8 +253,8 @@ bool wait_a_little(uint32_t nap_us, Patience patience) {
   if (patience == Patience::within_limit &&
       load(here->waited) >= uint64_t{control.max_wait_ms} * 1000)
     return false;
-  ring(control);
-  nap(nap_us);
+  ring(control, rests_until_bell);
+  rest_a_little(nap_us, per_ms);
   const uint64_t waited = (ticks() - now) * 1000 / (per_ms != 0 ? per_ms : 1);
   add(here->waited, waited);
   add(here->process->waited_us, waited);

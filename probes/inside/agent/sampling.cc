@@ -94,7 +94,8 @@ bool has_mark(size_t size) {
 
 bool begin_sampling(uint64_t wanted, bool forked) {
   const uint64_t mean = wanted < most_mean ? wanted : most_mean;
-  if (syscall6(__NR_madvise, as_word(&sampling), sizeof(sampling), advise_wipeonfork) != 0)
+  if (!forked &&
+      syscall6(__NR_madvise, as_word(&sampling), sizeof(sampling), advise_wipeonfork) != 0)
     return false;
   if (!forked && has_blocks) {  // of an earlier run
     for (uint64_t& place : block_places) store(place, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "stack_memory.h"
 
+#include "filter.h"
 #include "sys.h"
 
 // The main thread's arguments, as glibc's loader has found them; and behind them its variables, as
@@ -18,7 +19,9 @@ constexpr uint64_t most_probed = 1 << 20;
 
 // Whether a page can be read. The kernel copies the new signal mask before it looks at `how`, which
 // is invalid: the call fails in each case, and changes nothing.
-bool is_readable(uint64_t address) {
+// In a filtered process only the first thread's stack is known to have no gaps.
+bool is_readable(const Thread& thread, uint64_t address) {
+  if (is_filtered()) return thread.is_main != 0;
   constexpr long invalid_how = 0x7fffffff, mask_bytes = 8;
   constexpr long efault = 14;
   return syscall6(__NR_rt_sigprocmask, invalid_how, static_cast<long>(address), 0, mask_bytes) !=
@@ -26,9 +29,9 @@ bool is_readable(uint64_t address) {
 }
 
 // The first page of [from, to) that cannot be read; `to` if all can.
-uint64_t first_unreadable(uint64_t from, uint64_t to) {
+uint64_t first_unreadable(const Thread& thread, uint64_t from, uint64_t to) {
   for (uint64_t at = from & ~(page - 1); at < to; at += page)
-    if (!is_readable(at)) return at;
+    if (!is_readable(thread, at)) return at;
   return to;
 }
 
@@ -49,8 +52,9 @@ bool is_on_own_stack(Thread& thread, uint64_t sp) {
   const uint64_t known = begins ? end_of_stack(thread) : thread.own_low;
   if (sp >= known || known - sp > most_probed) return false;
   // A page between the two that could not be read when another stack was met, and still cannot.
-  if (thread.barrier > sp && thread.barrier < known && !is_readable(thread.barrier)) return false;
-  const uint64_t barrier = first_unreadable(sp, known);
+  if (thread.barrier > sp && thread.barrier < known && !is_readable(thread, thread.barrier))
+    return false;
+  const uint64_t barrier = first_unreadable(thread, sp, known);
   if (barrier < known) {
     thread.barrier = barrier;
     return false;
@@ -66,6 +70,7 @@ bool read_copied(Thread& thread, uint64_t address, void* to, uint64_t size) {
   } local{}, remote{};
   uint64_t offset = address - thread.window_at;
   if (offset >= thread.window_bytes || size > thread.window_bytes - offset) {
+    if (is_filtered()) return false;
     // Up to the end of the page and no further, unless the words lie across it.
     const uint64_t in_page = page - address % page;
     uint64_t wanted = in_page < sizeof(thread.window) ? in_page : sizeof(thread.window);

@@ -74,7 +74,8 @@ struct Functions;
 
 struct Thread {
   uint32_t phase;
-  uint32_t ring;  // index
+  uint32_t is_taken;  // of a spare one
+  uint32_t ring;      // index
   RingHead* head;
   uint8_t* records;            // the ring
   uint64_t written;            // = head->head
@@ -194,8 +195,8 @@ void record_free(Thread* thread, void* pointer, Kind kind = kind_free, Function 
 void record_restore(Thread* thread, void* pointer);
 
 // For an agent that came into a running process (patch.h).
-// Joins the run at this socket; no thread may be inside a hook of a run before.
-AttachResult join_run(const char* socket);
+// Joins the run at this address; no thread may be inside a hook of a run before.
+AttachResult join_run(const char* run);
 // Whether the agent serves a run whose memflame lives.
 bool is_in_run();
 // Forgets the run, and gives its memory back. Threads may still be inside hooks: what they write
@@ -205,6 +206,10 @@ void leave_run();
 // How long a record may wait for room. A lost allocation is only missing, but the block of a lost
 // free would seem live for ever: so a free waits as long as memflame reads.
 enum class Patience : uint8_t { within_limit, unlimited };
+// Rings for memflame if it rests at least like this.
+void ring(Control& control, Rest least);
+// Whether memflame has not beaten for too long: it was killed, or stopped.
+bool has_memflame_gone(const Control& control);
 // Whether the process may wait for memflame a little longer; if so it has napped.
 bool wait_a_little(uint32_t nap_us, Patience patience = Patience::within_limit);
 

@@ -73,11 +73,11 @@ void Attacher::refuse(const std::string& why) const {
               "; as root, --collect kernel needs no agent");
 }
 
-AttachFigures Attacher::enter(const std::string& socket, bool listens,
+AttachFigures Attacher::enter(const std::string& run, bool listens,
                               const std::function<void()>& meanwhile,
                               const std::function<void(UniqueFd)>& listen) {
   const std::string why =
-      in_own_process([&](const Give& give) { bring_in(socket, listens, give); }, meanwhile, listen);
+      in_own_process([&](const Give& give) { bring_in(run, listens, give); }, meanwhile, listen);
   if (!why.empty()) throw Error(why);
   return figures_;
 }
@@ -123,7 +123,7 @@ void Attacher::finish() {
     pause_for(shortest_pause_ns);
 }
 
-void Attacher::bring_in(const std::string& socket, bool listens, const Give& give) {
+void Attacher::bring_in(const std::string& run, bool listens, const Give& give) {
   figures_ = {};
   target_ = std::make_unique<AttachTarget>(pid_);
   const uint64_t began = monotonic_ns();
@@ -135,8 +135,8 @@ void Attacher::bring_in(const std::string& socket, bool listens, const Give& giv
   {
     RemoteCalls calls(*tracee, target_->functions());
     if (target_->agent() == nullptr) load_agent(calls);
-    if (!listens) give_socket(calls, socket, give);
-    join_run(calls, agent_of(), socket);
+    if (!listens) give_socket(calls, run, give);
+    join_run(calls, agent_of(), run);
   }
   let_go(tracee);
   figures_.took_ns = monotonic_ns() - began;
@@ -284,7 +284,8 @@ void Attacher::load_agent(RemoteCalls& calls) {
 
 // The names of abstract sockets are those of a network namespace, and a socket stays in the one in
 // which it was made: so the process makes it, and memflame takes it.
-void Attacher::give_socket(RemoteCalls& calls, const std::string& name, const Give& give) const {
+void Attacher::give_socket(RemoteCalls& calls, const std::string& run, const Give& give) const {
+  const std::string name = run.substr(0, run.find(':'));
   const int64_t theirs =
       calls.system_call(__NR_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0});
   if (theirs < 0) refuse("it is in another network namespace, and may make no socket there");
@@ -337,10 +338,10 @@ void Attacher::leave_run_before() {
   }
 }
 
-void Attacher::join_run(RemoteCalls& calls, Agent agent, const std::string& socket) {
+void Attacher::join_run(RemoteCalls& calls, Agent agent, const std::string& run) {
   AttachRequest& request = agent.asked;
-  std::memset(request.socket, 0, sizeof(request.socket));
-  std::memcpy(request.socket, socket.data(), std::min(socket.size(), sizeof(request.socket) - 1));
+  std::memset(request.run, 0, sizeof(request.run));
+  std::memcpy(request.run, run.data(), std::min(run.size(), sizeof(request.run) - 1));
   if (!calls.memory().write_value(agent.request, request)) refuse("its memory cannot be written");
   switch (ask(calls, agent, "memflame_find")) {
     case attach_done:

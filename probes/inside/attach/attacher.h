@@ -44,10 +44,9 @@ class Attacher {
   // Both run in a process of their own, so that the thread of the target which is held is put right
   // even if memflame is killed. They wait for it, and call `meanwhile` again and again: the agent
   // needs answers. enter() throws Error; leave() returns why hooks are still in, or "".
-  // `listens`: whether memflame has a socket of that name in the network namespace of the process;
-  // if not, `listen` is handed one.
-  AttachFigures enter(const std::string& socket, bool listens,
-                      const std::function<void()>& meanwhile,
+  // `run`: its address. `listens`: whether memflame has a socket in the network namespace of the
+  // process; if not, `listen` is handed one.
+  AttachFigures enter(const std::string& run, bool listens, const std::function<void()>& meanwhile,
                       const std::function<void(UniqueFd)>& listen);
   std::string leave(AttachFigures& figures, const std::function<void()>& meanwhile);
 
@@ -61,8 +60,8 @@ class Attacher {
                              const std::function<void()>& meanwhile,
                              const std::function<void(UniqueFd)>& take);
   void finish();
-  void bring_in(const std::string& socket, bool listens, const Give& give);
-  void give_socket(RemoteCalls& calls, const std::string& name, const Give& give) const;
+  void bring_in(const std::string& run, bool listens, const Give& give);
+  void give_socket(RemoteCalls& calls, const std::string& run, const Give& give) const;
   void take_out();
   std::unique_ptr<Tracee> safe_thread();
   bool try_threads(std::unique_ptr<Tracee>& found, std::string& why);
@@ -74,7 +73,7 @@ class Attacher {
   Agent agent_of() const;
   AttachResult ask(RemoteCalls& calls, const Agent& agent, const char* name);
   void leave_run_before();
-  void join_run(RemoteCalls& calls, Agent agent, const std::string& socket);
+  void join_run(RemoteCalls& calls, Agent agent, const std::string& run);
   [[noreturn]] void refuse(const std::string& why) const;
 
   pid_t pid_;

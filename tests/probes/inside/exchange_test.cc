@@ -16,10 +16,17 @@ using namespace memflame::inside;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-// What an agent does: connects to the name in the variable.
+// A Hello with the token in the run's address.
+Hello hello_to(const Exchange& exchange) {
+  const std::string address = exchange.address();
+  Hello hello;
+  hello.token = std::strtoull(address.c_str() + address.find(':') + 1, nullptr, 16);
+  return hello;
+}
+
+// What an agent does: connects to the name in the address.
 UniqueFd connected(const Exchange& exchange) {
-  const std::string variable = exchange.variable();
-  const std::string name = variable.substr(variable.find('=') + 1);
+  const std::string& name = exchange.name();
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -60,7 +67,7 @@ TEST_CASE("a process that says hello gets both files, and can write only one of 
   Exchange exchange(100, 1);
   const UniqueFd socket = connected(exchange);
   CHECK(exchange.arrivals().empty());
-  Hello hello;
+  Hello hello = hello_to(exchange);
   hello.functions[fn_malloc] = 77;
   say(socket, &hello, sizeof(hello));
   const std::vector<Guest> guests = exchange.arrivals();
@@ -109,12 +116,17 @@ TEST_CASE("what is not a Hello is turned away") {
   const std::vector<char> much(sizeof(Hello) + 1);
   say(longer, much.data(), much.size());
   const UniqueFd newer = connected(exchange);
-  Hello hello;
+  Hello hello = hello_to(exchange);
   hello.version = protocol_version + 1;
   say(newer, &hello, sizeof(hello));
+  const UniqueFd stranger = connected(exchange);
+  hello = hello_to(exchange);
+  ++hello.token;
+  say(stranger, &hello, sizeof(hello));
   CHECK(exchange.arrivals().empty());
-  CHECK(exchange.turned_away() == 3);
-  for (const UniqueFd* socket : {&shorter, &longer, &newer}) CHECK(answer_to(*socket).closed);
+  CHECK(exchange.turned_away() == 4);
+  for (const UniqueFd* socket : {&shorter, &longer, &newer, &stranger})
+    CHECK(answer_to(*socket).closed);
 }
 
 TEST_CASE("one who says nothing is waited for by nobody, and dropped") {
@@ -122,7 +134,7 @@ TEST_CASE("one who says nothing is waited for by nobody, and dropped") {
   const UniqueFd silent = connected(exchange);
   CHECK(exchange.arrivals().empty());
   const UniqueFd next = connected(exchange);
-  const Hello hello;
+  const Hello hello = hello_to(exchange);
   say(next, &hello, sizeof(hello));
   CHECK(exchange.arrivals().size() == 1);
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));
@@ -133,7 +145,7 @@ TEST_CASE("one who says nothing is waited for by nobody, and dropped") {
 TEST_CASE("a process that is not wanted is told so, without files") {
   Exchange exchange(100, 1);
   const UniqueFd socket = connected(exchange);
-  const Hello hello;
+  const Hello hello = hello_to(exchange);
   say(socket, &hello, sizeof(hello));
   const std::vector<Guest> guests = exchange.arrivals();
   REQUIRE(guests.size() == 1);

@@ -85,4 +85,23 @@ std::vector<SpaceId> Spaces::with_code(std::span<const Mapping> code) const {
   return found;
 }
 
+std::optional<FileUser> Spaces::user_of(ModuleId file, uint64_t time_ns) const {
+  std::optional<FileUser> found;
+  uint64_t longest_ns = 0;
+  for (const Watched& each : spaces_)
+    for (const Mapping& mapping : each.space.mappings) {
+      if (mapping.module.index != file.index) continue;
+      const uint64_t from = std::max(mapping.from_ns, each.space.from_ns);
+      const uint64_t until = std::min(time_ns, each.end_ns);
+      const uint64_t ns = until > from ? until - from : 0;
+      if (found && ns <= longest_ns) continue;
+      longest_ns = ns;
+      found = {.pid = static_cast<pid_t>(each.space.pid),
+               .comm = each.space.comm,
+               .from_ns = from,
+               .until_ns = each.end_ns};
+    }
+  return found;
+}
+
 }  // namespace memflame

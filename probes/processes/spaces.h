@@ -12,7 +12,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -24,6 +26,13 @@
 #include "probes/processes/sideband.h"
 
 namespace memflame {
+
+// A process that mapped a file with code, when it did, and when it ended (UINT64_MAX: it lives).
+struct FileUser {
+  pid_t pid = 0;
+  std::string comm;
+  uint64_t from_ns = 0, until_ns = UINT64_MAX;
+};
 
 class Spaces {
  public:
@@ -55,6 +64,9 @@ class Spaces {
   const std::vector<Mapping>& code_of(SpaceId id, uint64_t time_ns);
   // Live spaces in which one of these mappings' files is mapped.
   std::vector<SpaceId> with_code(std::span<const Mapping> code) const;
+  // The process that had the file mapped for the longest time before `time_ns`. The log has an
+  // exec's mappings before the exec itself, so the space before it seems to have them, too.
+  std::optional<FileUser> user_of(ModuleId file, uint64_t time_ns) const;
   pid_t pid_of(SpaceId id) const { return static_cast<pid_t>(spaces_[id.index].space.pid); }
   bool has_ended(SpaceId id) const { return id.index < spaces_.size() && spaces_[id.index].ended; }
   // Whether it had ended by then.

@@ -218,7 +218,7 @@ void Session::poll(int timeout_ms) {
   for (const ModuleId id : spaces.new_modules())
     for (const auto& probe : probes_)
       if (probe->accounting->attach_module(probe->loaded, spaces.module(id)) && armed_)
-        ++late_attaches_;
+        late_files_.add(spaces, id);
   if (armed_) {
     for (const auto& probe : probes_) probe->accounting->on_poll(probe->loaded, processes_.os());
     scan_for_targets();

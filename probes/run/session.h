@@ -16,6 +16,7 @@
 #include "probes/loading/ring.h"
 #include "probes/processes/processes.h"
 #include "probes/reach/tracing.h"
+#include "probes/run/late_files.h"
 #include "probes/run/live_run.h"
 #include "probes/run/looks.h"
 #include "probes/run/rows.h"
@@ -140,7 +141,7 @@ class Session : public LiveRun, private RunFigures {
   uint64_t next_scan_ns_ = 0;
   uint64_t armed_ns_ = 0;
   uint64_t disarmed_ns_ = 0;  // 0: counting has not ended
-  uint64_t late_attaches_ = 0;
+  LateFiles late_files_;
   bool armed_ = false;
   Scans scans_;
   bool are_scans_complete_ = false;

@@ -151,7 +151,7 @@ Recording Session::recording_of(std::span<const LiveStack* const> stacks, bool b
 Losses Session::shared_losses() const {
   Losses losses;
   losses.add(Loss::mapping_records_lost, processes_.log_records_lost());
-  losses.add(Loss::late_attach, late_attaches_);
+  losses.add(Loss::late_attach, late_files_.count());
   losses.add(Loss::unwind_table_full, stacks_.unwinder.tables().no_room);
   losses.add(Loss::code_list_full, stacks_.unwinder.refused());
   const Scripts& scripts = processes_.spaces().scripts();
@@ -227,6 +227,7 @@ Recording Session::finish() {
   if (const size_t count = processes_.os().approximate(); count != 0)
     notes.push_back("figures of " + std::to_string(count) +
                     " killed process(es) are from up to 0.2 s before the end");
+  for (std::string& note : late_files_.notes(processes_.spaces())) notes.push_back(std::move(note));
   for (const auto& probe : probes_) probe->loaded.links.detach();
   processes_.spaces().finish(recording);
   for (std::string& note : filters()) notes.push_back(std::move(note));

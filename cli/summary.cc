@@ -211,11 +211,14 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
         {{"name", row.name}, {"captured", row.captured}, {"os", row.os}});
     if (!row.captured_is.empty()) json["reconciliation"].back()["captured_is"] = row.captured_is;
   }
-  json["os_growth"] = {
-      {"vm_size", info.os_growth.vm_size},     {"heap", info.os_growth.heap},
-      {"rss_anon", info.os_growth.rss_anon},   {"rss_file", info.os_growth.rss_file},
-      {"rss_shmem", info.os_growth.rss_shmem}, {"swap", info.os_growth.swap},
-      {"stack", info.os_growth.stack},         {"processes_without_end_reading", info.without_end}};
+  const OsMemory growth = info.os_growth.value_or(OsMemory{});
+  for (const auto& [name, bytes] :
+       {std::pair{"vm_size", growth.vm_size}, std::pair{"heap", growth.heap},
+        std::pair{"rss_anon", growth.rss_anon}, std::pair{"rss_file", growth.rss_file},
+        std::pair{"rss_shmem", growth.rss_shmem}, std::pair{"swap", growth.swap},
+        std::pair{"stack", growth.stack}})
+    json["os_growth"][name] = info.os_growth ? Json(bytes) : Json(nullptr);
+  json["os_growth"]["processes_without_end_reading"] = info.without_end;
   for (size_t i = 0; i < loss_info.size(); ++i) {
     const LossCount& count = profile.losses[static_cast<Loss>(i)];
     json["losses"][std::string(loss_info[i].name)] = {

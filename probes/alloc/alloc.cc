@@ -173,10 +173,11 @@ std::string AllocRun::sampling_in_words() const {
 void AllocRun::reconcile(const LoadedProbe& probe, const OsLedger& os, Recording& recording) {
   const bpf::counters counters = probe.object.counters();
   recording.meta.sampling = sampling_in_words();
-  recording.meta.reconciliation.push_back({.name = "VmRSS growth",
-                                           .captured = os.captured(recording, 0),
-                                           .os = os.growth().rss(),
-                                           .captured_is = "allocated and not freed"});
+  os.compare({.name = "VmRSS growth",
+              .captured = os.captured(recording, 0),
+              .os = os.growth().value_or(OsMemory{}).rss(),
+              .captured_is = "allocated and not freed"},
+             recording);
   recording.meta.notes.push_back(allocations_in_words(counters));
   if (governor_) {
     if (!counting_) governor_->finish(probe, os);

@@ -2,6 +2,7 @@
 #include "probes/alloc/block_table.h"
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -14,10 +15,23 @@
 namespace memflame {
 namespace {
 
-constexpr uint64_t interval_ns = 1'000'000'000;
-constexpr uint64_t rest_per_work = 200;
+constexpr uint64_t look_interval_ns = 100'000'000;
+
+// Processor time, because a busy machine or a hypervisor that takes the processor away makes
+// looking last long without making it dear.
+uint64_t thread_ns() {
+  struct timespec used {};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
+}
 
 }  // namespace
+
+std::optional<uint64_t> rest_before_clearing(uint64_t used, uint64_t entries, uint64_t work_ns) {
+  constexpr uint64_t calm_ns = 1'000'000'000, calm_rest = 200, hasty_rest = 20;
+  if (used <= entries / 4) return {};
+  return used <= entries / 2 ? std::max(calm_ns, calm_rest * work_ns) : hasty_rest * work_ns;
+}
 
 // The table's hash buckets take 16 bytes per possible entry from the start; the entries themselves
 // are allocated as blocks come. So the number of entries is a power of two whose buckets take at
@@ -43,10 +57,12 @@ uint64_t BlockTable::size(const BpfObject& object) const {
 
 void BlockTable::forget_ended(BpfObject& object, const OsLedger& os) {
   const uint64_t now = monotonic_ns();
-  if (now < next_ns_) return;
-  next_ns_ = now + interval_ns;
-  if (os.ends() == ends_ || size(object) <= entries_ / 4) return;
+  if (now < next_ns_ || os.ends() == ends_) return;
+  next_ns_ = now + look_interval_ns;
+  const std::optional<uint64_t> rest = rest_before_clearing(size(object), entries_, work_ns_);
+  if (!rest || now < cleared_ns_ + *rest) return;
   ends_ = os.ends();
+  const uint64_t began = thread_ns();
   std::vector<bpf::block_key> gone;
   object.for_each<bpf::block_key, bpf::block>("blocks",
                                               [&](const bpf::block_key& key, const bpf::block&) {
@@ -55,7 +71,8 @@ void BlockTable::forget_ended(BpfObject& object, const OsLedger& os) {
                                               });
   for (const bpf::block_key& key : gone)
     if (object.erase("blocks", key)) ++forgotten_;
-  next_ns_ = std::max(next_ns_, now + rest_per_work * (monotonic_ns() - now));
+  work_ns_ = thread_ns() - began;
+  cleared_ns_ = monotonic_ns();
 }
 
 }  // namespace memflame

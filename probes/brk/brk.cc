@@ -74,7 +74,7 @@ class BrkAccounting : public Accounting {
       if (os.has_figures(SpaceId{space})) net_pages += rounded;
       older += static_cast<int64_t>(heap.released_older());
     }
-    recording.meta.reconciliation.push_back({"[heap] growth", net_pages, os.growth().heap});
+    os.compare({"[heap] growth", net_pages, os.growth().value_or(OsMemory{}).heap}, recording);
     recording.meta.notes.push_back("net change of the break " + iec_bytes(net_) + " (" +
                                    with_commas(net_) + " bytes)");
     if (older != 0)

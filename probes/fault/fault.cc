@@ -135,9 +135,14 @@ class FaultAccounting : public Accounting {
       recording.meta.notes.push_back("exact total of all events: " + in_words(recording, totals));
     }
     if (!pages_) return;
-    const OsMemory growth = os.growth();
+    const std::optional<OsMemory> known = os.growth();
+    const OsMemory growth = known.value_or(OsMemory{});
     const int64_t net = totals.compared[0] - totals.compared[1];
-    recording.meta.reconciliation.push_back({"VmRSS growth", net * page_bytes, growth.rss()});
+    os.compare({"VmRSS growth", net * page_bytes, growth.rss()}, recording);
+    if (!known) {
+      if (!is_sampled()) recording.meta.notes.push_back(in_words(recording, totals));
+      return;
+    }
     recording.meta.notes.push_back((is_sampled() ? "" : in_words(recording, totals) + "; ") +
                                    "VmRSS grew by anon " + iec_bytes(growth.rss_anon) + ", file " +
                                    iec_bytes(growth.rss_file) + ", shmem " +

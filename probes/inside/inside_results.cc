@@ -149,10 +149,11 @@ Recording InsideSession::sums() {
 
 void InsideSession::add_notes(Recording& recording) const {
   std::vector<std::string>& notes = recording.meta.notes;
-  recording.meta.reconciliation.push_back({.name = "VmRSS growth",
-                                           .captured = processes_.os().captured(recording, 0),
-                                           .os = processes_.os().growth().rss(),
-                                           .captured_is = "allocated and not freed"});
+  processes_.os().compare({.name = "VmRSS growth",
+                           .captured = processes_.os().captured(recording, 0),
+                           .os = processes_.os().growth().value_or(OsMemory{}).rss(),
+                           .captured_is = "allocated and not freed"},
+                          recording);
   notes.push_back(allocations_in_words(blocks_.counters(), is_sampled()));
   if (governor_) notes.push_back(governor_->budget().in_words());
   if (const size_t count = processes_.os().approximate(); count != 0)

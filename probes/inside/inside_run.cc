@@ -14,6 +14,7 @@
 #include "probes/processes/command.h"
 #include "probes/processes/processes.h"
 #include "probes/processes/program_files.h"
+#include "probes/run/early_stop.h"
 #include "probes/run/privileges.h"
 #include "probes/run/run_loop.h"
 #include "probes/run/run_notes.h"
@@ -109,6 +110,7 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
   require_own_proc();
 
   const RunSignals signals;
+  EarlyStop early(signals, options);
   Run run;
   run.info.memory = setup.memory_;
   const std::vector<pid_t> first =
@@ -127,6 +129,7 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
       if (is_in) ends.add(pid);
       return is_in;
     });
+  early.counts();
   keep_privileges_for(Step::counting);
   observer.begin(session);
 

@@ -162,10 +162,10 @@ class MmapAccounting : public Accounting {
     for (size_t i = 0; i < kinds; ++i)
       of_kinds += (i ? ", " : "") + std::string(kind_words[i].name) + " " + iec_bytes(by_kind[i]);
     // VmSize also grows by brk and by the stack, and shrinks by what was mapped before the start.
-    const OsMemory growth = os.growth();
-    recording.meta.reconciliation.push_back(
-        {"VmSize growth (mmap + [heap] + stack - older mappings released)",
-         net + growth.heap + growth.stack, growth.vm_size});
+    const OsMemory growth = os.growth().value_or(OsMemory{});
+    os.compare({"VmSize growth (mmap + [heap] + stack - older mappings released)",
+                net + growth.heap + growth.stack, growth.vm_size},
+               recording);
     recording.meta.notes.push_back("outstanding by kind: " + of_kinds);
     if (kind_)
       recording.meta.notes.push_back("shown: only --kind " +

@@ -2,6 +2,8 @@
 #include "probes/processes/os_ledger.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "core/units.h"
 
@@ -77,11 +79,25 @@ bool OsLedger::has_figures(SpaceId space) const {
   return entry != entries_.end() && entry->second.start && entry->second.end;
 }
 
-OsMemory OsLedger::growth() const {
+std::optional<OsMemory> OsLedger::growth() const {
+  if (!entries_.empty() && without_figures() == entries_.size()) return {};
   OsMemory sum;
   for (const auto& [id, entry] : entries_)
     if (entry.start && entry.end) sum += *entry.end - *entry.start;
   return sum;
+}
+
+void OsLedger::compare(Reconciliation row, Recording& recording) const {
+  const auto count = [](size_t number) { return with_commas(static_cast<int64_t>(number)); };
+  std::vector<std::string>& notes = recording.meta.notes;
+  if (const size_t without = without_figures(); without == entries_.size() && without != 0)
+    return notes.push_back(row.name +
+                           " is not known: what the OS says was not read both at the start and at "
+                           "the end of any process");
+  else if (without != 0)
+    notes.push_back(row.name + " leaves out " + count(without) + " of " + count(entries_.size()) +
+                    " processes, as what the OS says was not read at their start or their end");
+  recording.meta.reconciliation.push_back(std::move(row));
 }
 
 size_t OsLedger::without_figures() const {

@@ -52,7 +52,11 @@ class OsLedger {
   uint64_t ends() const { return ends_; }  // how many spaces have ended
   // Whether start and end are known, so that what was captured there can be compared.
   bool has_figures(SpaceId space) const;
-  OsMemory growth() const;  // sum over the spaces with figures
+  // Sum over the spaces with figures; none if there are spaces, and all lack them.
+  std::optional<OsMemory> growth() const;
+  // Adds `row` to what is compared, or a note that says why it is not known; also if it leaves out
+  // spaces.
+  void compare(Reconciliation row, Recording& recording) const;
   // Spaces without figures, and those whose end was read somewhat too early.
   size_t without_figures() const;
   size_t approximate() const;

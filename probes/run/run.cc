@@ -6,6 +6,7 @@
 #include "probes/processes/command.h"
 #include "probes/reach/exit_watch.h"
 #include "probes/reach/tracing.h"
+#include "probes/run/early_stop.h"
 #include "probes/run/privileges.h"
 #include "probes/run/requirements.h"
 #include "probes/run/run_loop.h"
@@ -55,6 +56,7 @@ Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& obs
 
   if (options.reachable) require_reachable_scan(options.target.pids);
   const RunSignals signals;
+  EarlyStop early(signals, options);
   Run run;
   run.info.memory = plan_memory(options.memory, free_memory());
   Session session(within(run.info.memory, probes), observer);
@@ -64,6 +66,7 @@ Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& obs
   session.poll(0);
   // Files that are mapped later may get probes, which before 6.10 may be perf events.
   const bool later_events = session.is_on_functions() && !session.features().uprobe_multi_pid;
+  early.counts();
   keep_privileges_for(later_events ? Step::counting_by_perf_events : Step::counting);
   observer.begin(session);
 

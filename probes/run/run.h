@@ -39,7 +39,7 @@ struct RunInfo {
   bpf::counters counters{};
   std::vector<pid_t> pids;  // all processes that were watched
   size_t without_end = 0;   // watched processes without OS figures at their end
-  OsMemory os_growth;
+  std::optional<OsMemory> os_growth;  // none: it is not known
   KernelFeatures features;
   Stacks mode = Stacks::dwarf;
   StackStatistics stacks;

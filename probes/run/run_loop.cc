@@ -105,6 +105,8 @@ uint64_t begin_counting(const LoopParts& parts, const ProbeOptions& options, Com
   const auto release = [&] {
     info.attach_seconds = seconds_since(began_ns);
     say_ready(options.ready_fd);
+    if (options.status_line && command == nullptr && !options.start_paused)
+      std::fprintf(stderr, "memflame: counting, after %.2f s of attaching\n", info.attach_seconds);
     if (command != nullptr) command->release();
   };
   if (options.start_paused) {

@@ -18,9 +18,7 @@ constexpr std::array requests{SIGUSR1, SIGUSR2};
 }  // namespace
 
 RunSignals::RunSignals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : stops) ::sigaddset(&set, signal);
+  sigset_t set = stop_signals();
   for (const int signal : requests) ::sigaddset(&set, signal);
   ::sigprocmask(SIG_BLOCK, &set, &before_);
   fd_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -38,6 +36,13 @@ int RunSignals::arrived() const {
   signalfd_siginfo info{};
   return ::read(fd_.get(), &info, sizeof(info)) == sizeof(info) ? static_cast<int>(info.ssi_signo)
                                                                 : 0;
+}
+
+sigset_t stop_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : stops) ::sigaddset(&set, signal);
+  return set;
 }
 
 bool is_stop(int signal) { return std::find(stops.begin(), stops.end(), signal) != stops.end(); }

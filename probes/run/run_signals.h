@@ -2,7 +2,7 @@
 // The effect of signals on a run.
 //
 // SIGINT, SIGTERM, SIGHUP and SIGQUIT end the measurement, not memflame: its output is still
-// written. SIGUSR1 requests the result so far, SIGUSR2 is ignored with a message. SIGPIPE is
+// written. Before it counts they end memflame (early_stop.h). SIGUSR1 requests the result so far, SIGUSR2 is ignored with a message. SIGPIPE is
 // ignored: a closed output or standard error fails when it is written.
 #pragma once
 
@@ -32,6 +32,7 @@ class RunSignals {
 
 // Whether it ends the measurement.
 bool is_stop(int signal);
+sigset_t stop_signals();
 // Prints on standard error that a signal has no meaning.
 void say_unused(int signal);
 

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "probes/languages/go/go_heaps.h"
 #include "probes/languages/go/go_session.h"
+#include "probes/run/early_stop.h"
 #include "probes/run/privileges.h"
 #include "probes/run/requirements.h"
 #include "probes/run/run_loop.h"
@@ -42,12 +43,13 @@ namespace {
 // `pids`: when all of them have ended, counting ends; empty: it goes on.
 template <class Session>
 Run run_session(Session& session, const std::vector<pid_t>& pids, const ProbeRun& probe,
-                uint64_t began, const RunSignals& signals, Observer& observer) {
+                uint64_t began, const RunSignals& signals, EarlyStop& early, Observer& observer) {
   const ProbeOptions& options = probe.options;
   Run run;
   run.info.memory = plan_memory(options.memory, free_memory());
   Ends ends;
   for (const pid_t pid : pids) ends.add(pid);
+  early.counts();
   keep_privileges_for(Step::counting);
   observer.begin(session);
   const auto figures = [&session] {
@@ -79,16 +81,18 @@ Run run_go_heap(const ProbeRun& probe, Observer& observer) {
   const uint64_t began = monotonic_ns();
   require_own_proc();
   const RunSignals signals;
+  EarlyStop early(signals, probe.options);
   GoHeapSession session(*probe.probe, probe.options);
-  return run_session(session, {session.pid()}, probe, began, signals, observer);
+  return run_session(session, {session.pid()}, probe, began, signals, early, observer);
 }
 
 Run run_go_heaps(const ProbeRun& probe, Observer& observer) {
   const uint64_t began = monotonic_ns();
   require_own_proc();
   const RunSignals signals;
+  EarlyStop early(signals, probe.options);
   GoHeaps session(*probe.probe, probe.options, GoHeaps::Others::missed);
-  return run_session(session, probe.options.target.pids, probe, began, signals, observer);
+  return run_session(session, probe.options.target.pids, probe, began, signals, early, observer);
 }
 
 }  // namespace memflame

@@ -29,3 +29,30 @@ TEST_CASE("a space that was forgotten has ended, and has no figures") {
   CHECK(os.living_spaces().size() == 1);
   CHECK(os.ends() == 1);
 }
+
+TEST_CASE("growth that was not read is not known, and parts of it are told") {
+  OsLedger os(true);
+  CHECK(os.growth());
+  bpf::space_record record{};
+  record.tgid = 1U << 30;  // no process
+  record.reason = bpf::space_fork;
+  record.space = 1;
+  os.take(record);
+  Recording recording;
+  os.compare({"VmRSS growth", 0, 0}, recording);
+  CHECK_FALSE(os.growth());
+  CHECK(recording.meta.reconciliation.empty());
+  REQUIRE(recording.meta.notes.size() == 1);
+  CHECK(recording.meta.notes[0].starts_with("VmRSS growth is not known"));
+
+  record.space = 2;
+  record.has_memory = 1;
+  os.take(record);
+  record.reason = bpf::space_end;
+  os.take(record);
+  os.compare({"VmRSS growth", 5, 5}, recording);
+  CHECK(os.growth());
+  CHECK(recording.meta.reconciliation.size() == 1);
+  REQUIRE(recording.meta.notes.size() == 2);
+  CHECK(recording.meta.notes[1].find("leaves out 1 of 2 processes") != std::string::npos);
+}

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // memflame control: asks a memflame that counts.
 #include <charconv>
+#include <cstdlib>
 #include <iostream>
+#include <set>
 #include <sstream>
+#include <vector>
 
 #include "cli/control_socket.h"
 #include "cli/options.h"
 #include "core/error.h"
+#include "probes/processes/procfs.h"
 #include "render/text/clean_text.h"
 
 namespace po = boost::program_options;
@@ -24,6 +28,33 @@ pid_t pid_in(const std::string& text) {
   return pid;
 }
 
+// The process itself, or the memflame that it works for: 'pidof' lists both, since they are one
+// program. Those who work for one have names such as "memflame-page".
+pid_t asked_process(pid_t pid) {
+  if (!read_comm(pid).starts_with("memflame-")) return pid;
+  const std::string parent =
+      status_field(read_file("/proc/" + std::to_string(pid) + "/status"), "PPid");
+  const pid_t other = static_cast<pid_t>(std::strtol(parent.c_str(), nullptr, 10));
+  return other > 0 && has_control_socket(other) ? other : pid;
+}
+
+// The one memflame among these processes that can be asked; the first process if none can.
+pid_t one_of(const std::vector<pid_t>& pids) {
+  if (pids.size() == 1) return asked_process(pids.front());
+  std::set<pid_t> counting;
+  for (const pid_t pid : pids)
+    if (const pid_t asked = asked_process(pid); has_control_socket(asked)) counting.insert(asked);
+  if (counting.size() < 2) return counting.empty() ? pids.front() : *counting.begin();
+  std::string list;
+  for (const pid_t pid : counting) list += (list.empty() ? "" : ", ") + std::to_string(pid);
+  throw Error("control: several memflames count now: " + list + "; name one of them",
+              ExitCode::usage);
+}
+
+bool is_number(const std::string& word) {
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+}
+
 }  // namespace
 
 CommandPage control_page() {
@@ -32,9 +63,12 @@ CommandPage control_page() {
       .help = "ask a running memflame for its status, a mark or a picture, or resume it"};
   page.usages = {"PID status", "PID mark NAME", "PID snapshot", "PID resume"};
   page.description =
-      "Asks the memflame whose process id is PID, while it watches something. Only root and the "
-      "user\n"
-      "who started that memflame may ask, from the same network and PID namespace.";
+      "Asks the memflame whose process id is PID, while it watches something. PID may be the list "
+      "that\n"
+      "pidof prints, if one memflame in it counts. Only root and the user who started that "
+      "memflame "
+      "may\n"
+      "ask, from the same network and PID namespace.";
   page.tables = {{.title = "Requests",
                   .rows = {{"status", "print what it watches, since when, and what it has lost"},
                            {"mark NAME", "name this moment in a recording (memflame record)"},
@@ -61,13 +95,18 @@ int run_control(const Arguments& arguments) {
   }
   std::vector<std::string> given;
   take(values, "word", given);
-  if (given.size() < 2)
+  std::vector<pid_t> pids;
+  for (const std::string& word : given) {
+    if (!pids.empty() && !is_number(word)) break;
+    if (given.size() > 1) pids.push_back(pid_in(word));
+  }
+  if (pids.size() >= given.size() || pids.empty())
     throw Error("control needs a process id and a request: memflame control PID status",
                 ExitCode::usage);
-  const pid_t pid = pid_in(given[0]);
-  std::string message = given[1];
-  for (size_t i = 2; i < given.size(); ++i) message += " " + given[i];
+  std::string message = given[pids.size()];
+  for (size_t i = pids.size() + 1; i < given.size(); ++i) message += " " + given[i];
   const ControlRequest request = parse_control(message);
+  const pid_t pid = one_of(pids);
   std::istringstream lines(
       ask_memflame(pid, message, request.word == ControlRequest::Word::snapshot));
   uint64_t replaced = 0;

@@ -178,6 +178,16 @@ void ControlServer::finish() {
   listening_.reset(-1);
 }
 
+bool has_control_socket(pid_t pid) {
+  const UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const Address address = address_of(pid);
+  // A queue that is full is one that exists; only ask_memflame() waits for it.
+  if (!fd || (::connect(fd.get(), generic(address), address.size) != 0 && errno != EAGAIN))
+    return false;
+  const std::optional<ucred> peer = peer_of(fd.get());
+  return !peer || peer->pid <= 0 || peer->pid == pid;
+}
+
 std::string ask_memflame(pid_t pid, const std::string& message, bool may_take_long) {
   const std::string who = "control " + std::to_string(pid) + ": ";
   const UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));

@@ -61,6 +61,9 @@ class ControlServer {
   std::vector<Client> clients_;
 };
 
+// Whether this process is a memflame that can be asked.
+bool has_control_socket(pid_t pid);
+
 // Sends a message to the memflame with this process id and returns its answer, of any bytes. Throws
 // Error if it cannot be reached, is somebody else's, or refuses.
 std::string ask_memflame(pid_t pid, const std::string& message, bool may_take_long);

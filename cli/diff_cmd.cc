@@ -109,6 +109,8 @@ int run_diff(const Arguments& arguments) {
   take(values, "normalize", options.normalize);
   take(values, "strip-hex", options.strip_hex);
   take(values, "truncate", options.truncate);
+  const auto& paths = values["input"].as<std::vector<std::string>>();
+  options.one_run = paths.size() == 1 || paths[0] == paths[1];
   TidyOptions tidying = tidy_options(values);
   TidyOptions last;  // for the difference, not for each input
   std::swap(last.top, tidying.top);

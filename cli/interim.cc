@@ -12,6 +12,7 @@
 
 #include "cli/drawing_options.h"
 #include "cli/output_file.h"
+#include "collapse/diff.h"
 #include "core/error.h"
 #include "core/units.h"
 #include "probes/run/live_run.h"
@@ -89,7 +90,7 @@ void Interim::start(LiveRun& run, double seconds, const std::string& why) {
   finish_writing();
   Recording recording = run.so_far();
   recording.meta.seconds = seconds;
-  recording.meta.notes.emplace_back("so far: the run continues");
+  recording.meta.notes.emplace_back(so_far_note);
   if (why != "SIGUSR1") recording.meta.notes.push_back("written because of " + why);
   is_busy_ = true;
   writer_ =

@@ -16,7 +16,7 @@ std::string new_token();
 // What a client asks for. All of it may be anything.
 struct PageQuestion {
   std::string_view method;
-  std::string_view host;    // the Host header; empty if there is none, or if there are several
+  std::string_view host;    // the Host header; empty if there is none
   std::string_view target;  // "/TOKEN/", with everything that follows "?"
 };
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The only file that knows cpp-httplib.
 #include "cli/page_http.h"
 
-#include <httplib.h>
 #include <malloc.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,14 +17,14 @@
 #include <thread>
 
 #include "cli/page_gate.h"
+#include "core/error.h"
+#include "core/http/server.h"
 #include "core/sandbox.h"
 
 namespace memflame {
 namespace {
 
-constexpr int in_sandbox = 0;   // the socket
-constexpr size_t workers = 8;   // a browser opens connections in advance, and leaves them idle
-constexpr time_t patience = 5;  // seconds
+constexpr int in_sandbox = 0;  // the socket
 constexpr uint64_t memory_bytes = uint64_t{512} << 20U;
 
 using Text = std::shared_ptr<const std::string>;
@@ -81,53 +79,38 @@ void tell(std::string_view bytes) {
       ::send(in_sandbox, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-void send_text(httplib::Response& response, const char* type, Text text) {
-  const size_t size = text->size();
-  if (size == 0) return response.set_content("", type);  // a provider of nothing would never end
-  response.set_content_provider(
-      size, type, [text = std::move(text)](size_t from, size_t length, httplib::DataSink& sink) {
-        constexpr size_t most = size_t{1} << 20U;
-        return sink.write(text->data() + from, std::min(length, most));
-      });
-}
-
-void refuse(httplib::Response& response, int status, const char* why) {
-  response.status = status;
-  response.set_content(why, "text/plain; charset=utf-8");
-}
-
-void answer(const httplib::Request& request, httplib::Response& response, PageShelf& shelf,
-            std::string_view token, uint16_t port) {
-  const std::string host =
-      request.get_header_value_count("Host") == 1 ? request.get_header_value("Host") : "";
-  switch (answer_to({request.method, host, request.target}, token, port)) {
+HttpAnswer answer(const HttpQuestion& asked, PageShelf& shelf, std::string_view token,
+                  uint16_t port) {
+  switch (answer_to({asked.method, asked.host, asked.target}, token, port)) {
     case PageAnswer::page:
       tell({&page_asked, 1});
-      return send_text(response, "text/html; charset=utf-8", shelf.get().page);
+      return {.type = "text/html; charset=utf-8", .content = shelf.get().page};
     case PageAnswer::state:
       tell({&page_asked, 1});
-      return send_text(response, "application/json", shelf.get().state);
+      return {.type = "application/json", .content = shelf.get().state};
     case PageAnswer::wrong_host:
-      return refuse(response, 403, "memflame answers at 127.0.0.1 only\n");
+      return text_answer(403, "memflame answers at 127.0.0.1 only\n");
     case PageAnswer::not_found:
-      return refuse(response, 404, "there is nothing here\n");
-    case PageAnswer::wrong_method:
-      response.set_header("Allow", "GET");
-      return refuse(response, 405, "memflame answers GET only\n");
+      break;
+    case PageAnswer::wrong_method: {
+      HttpAnswer refusal = text_answer(405, "memflame answers GET only\n");
+      refusal.allow = "GET";
+      return refusal;
+    }
   }
+  return text_answer(404, "there is nothing here\n");
 }
 
 // The token is in the address, which no other place may learn. No other page may show or read this
 // one.
-httplib::Headers headers_of_all() {
-  return {{"Cache-Control", "no-store"},
-          {"Content-Security-Policy", "frame-ancestors 'none'"},
-          {"Cross-Origin-Opener-Policy", "same-origin"},
-          {"Cross-Origin-Resource-Policy", "same-origin"},
-          {"Referrer-Policy", "no-referrer"},
-          {"X-Content-Type-Options", "nosniff"},
-          {"X-Frame-Options", "DENY"}};
-}
+constexpr const char* headers_of_all =
+    "Cache-Control: no-store\r\n"
+    "Content-Security-Policy: frame-ancestors 'none'\r\n"
+    "Cross-Origin-Opener-Policy: same-origin\r\n"
+    "Cross-Origin-Resource-Policy: same-origin\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "X-Frame-Options: DENY\r\n";
 
 [[noreturn]] void fail(int socket, const std::string& why) {
   std::string bytes(sizeof(uint32_t), '\0');
@@ -136,18 +119,12 @@ httplib::Headers headers_of_all() {
   ::_exit(1);
 }
 
-void set_up(httplib::Server& server, int& listening) {
-  // Not the library's own choice, SO_REUSEPORT, with which others could listen there, too.
-  server.set_socket_options([&listening](socket_t socket) {
-    listening = socket;
-    const int yes = 1;
-    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  });
-  server.new_task_queue = [] { return new httplib::ThreadPool(workers); };
-  server.set_default_headers(headers_of_all());
-  server.set_keep_alive_max_count(1);
-  server.set_read_timeout(patience);
-  server.set_write_timeout(patience);
+HttpServer listen_or_fail(int socket, uint16_t port) {
+  try {
+    return HttpServer("127.0.0.1", port, headers_of_all);
+  } catch (const Error& error) {
+    fail(socket, error.what());
+  }
 }
 
 }  // namespace
@@ -155,19 +132,12 @@ void set_up(httplib::Server& server, int& listening) {
 void serve_pages(int socket, uint16_t port, const std::string& token) {
   try {
     ::mallopt(M_ARENA_MAX, 1);  // threads share what pages take
-    httplib::Server server;
-    int listening = -1;
-    set_up(server, listening);
-    const char* const host = "127.0.0.1";
-    errno = 0;
-    const int bound = port == 0                         ? server.bind_to_any_port(host)
-                      : server.bind_to_port(host, port) ? port
-                                                        : -1;
-    if (bound <= 0) fail(socket, std::strerror(errno));
+    HttpServer server = listen_or_fail(socket, port);
     if (!enter_sandbox(
-            socket, {.data_bytes = memory_bytes, .listening = listening, .name = "memflame-page"}))
+            socket,
+            {.data_bytes = memory_bytes, .server = server.sockets(), .name = "memflame-page"}))
       fail(in_sandbox, "the process for it cannot give up its rights: the kernel has no seccomp");
-    const auto own_port = static_cast<uint32_t>(bound);
+    const uint32_t own_port = server.port();
     std::array<char, sizeof own_port> bytes{};
     std::memcpy(bytes.data(), &own_port, sizeof own_port);
     tell({bytes.data(), bytes.size()});
@@ -177,12 +147,9 @@ void serve_pages(int socket, uint16_t port, const std::string& token) {
     std::thread([&shelf] {
       while (true) take_page(shelf);
     }).detach();
-    server.set_pre_routing_handler(
-        [&](const httplib::Request& request, httplib::Response& response) {
-          answer(request, response, shelf, token, static_cast<uint16_t>(own_port));
-          return httplib::Server::HandlerResponse::Handled;
-        });
-    server.listen_after_bind();
+    server.serve([&](const HttpQuestion& asked) {
+      return answer(asked, shelf, token, static_cast<uint16_t>(own_port));
+    });
   } catch (const std::exception&) {
     ::_exit(1);
   }

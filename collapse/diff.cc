@@ -148,7 +148,32 @@ std::string vanished_note(const Profile& profile) {
          (count == 1 ? " stack" : " stacks");
 }
 
-void merge_meta(Profile& out, const Profile& before, const Profile& after) {
+// Whether `before` is an earlier picture of the run that `after` shows: their losses only grow.
+bool is_same_run(const Profile& before, const Profile& after) {
+  const Meta &old = before.meta, &now = after.meta;
+  if (old.began_ns != 0 && now.began_ns != 0 && old.began_ns != now.began_ns) return false;
+  if (old.command.empty() || old.command != now.command || old.title != now.title ||
+      old.host != now.host || old.seconds >= now.seconds ||
+      std::ranges::find(old.notes, so_far_note) == old.notes.end())
+    return false;
+  for (size_t i = 0; i < loss_info.size(); ++i)
+    if (before.losses[static_cast<Loss>(i)].events > after.losses[static_cast<Loss>(i)].events)
+      return false;
+  return true;
+}
+
+// Counters of one run: the later state includes the earlier one.
+Losses larger_of(const Losses& one, const Losses& other) {
+  Losses losses;
+  for (size_t i = 0; i < loss_info.size(); ++i) {
+    const auto loss = static_cast<Loss>(i);
+    losses.add(loss, std::max(one[loss].events, other[loss].events),
+               std::max(one[loss].bytes, other[loss].bytes));
+  }
+  return losses;
+}
+
+void merge_meta(Profile& out, const Profile& before, const Profile& after, bool one_run) {
   out.meta = after.meta;
   out.meta.seconds = 0;
   out.meta.began_ns = 0;
@@ -164,8 +189,12 @@ void merge_meta(Profile& out, const Profile& before, const Profile& after) {
   for (const auto& [profile, when] :
        {std::pair{&before, "before: "}, std::pair{&after, "after: "}}) {
     for (const std::string& note : profile->meta.notes) out.meta.notes.push_back(when + note);
-    out.losses.add(profile->losses);
   }
+  out.losses = before.losses;
+  if (one_run)
+    out.losses = larger_of(before.losses, after.losses);
+  else
+    out.losses.add(after.losses);
 }
 
 }  // namespace
@@ -180,7 +209,7 @@ Profile diff(Profile before, Profile after, const DiffOptions& options) {
   std::vector<int64_t> old_values = shown_values(before);
   const std::vector<int64_t> new_values = shown_values(after);
   Profile out = empty_difference(after.types[after.shown]);
-  merge_meta(out, before, after);
+  merge_meta(out, before, after, options.one_run || is_same_run(before, after));
   if (options.normalize) {
     const int64_t from = before.total(before.shown), to = after.total(after.shown);
     scale(old_values, from, to, options.truncate);

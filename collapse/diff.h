@@ -8,6 +8,9 @@
 
 namespace memflame {
 
+// The note of a picture of a run that goes on.
+inline constexpr const char* so_far_note = "so far: the run continues";
+
 struct DiffOptions {
   // Scales `before` so that its total equals that of `after`.
   bool normalize = false;
@@ -16,6 +19,8 @@ struct DiffOptions {
   // Truncates scaled values, as FlameGraph's and inferno's tools do, instead of rounding them so
   // that they add up.
   bool truncate = false;
+  // Both are of one run, whose losses count once. Pictures that tell so always are.
+  bool one_run = false;
 };
 
 // The union of the frames and stacks of both, with the columns "before", "after" (which is shown)

@@ -159,16 +159,18 @@ bool filter_system_calls(bool serves) {
   return filter.install();
 }
 
-void close_all_but(int kept) {
+void close_all_but(std::vector<int> kept) {
+  std::ranges::sort(kept);
   unsigned first = 1;
   if (sanitized) {
     ::close_range(1, 1, 0);
     first = 3;
   }
-  if (kept >= 0) {
-    const auto fd = static_cast<unsigned>(kept);
+  for (const int one : kept) {
+    const auto fd = static_cast<unsigned>(one);
+    if (one < 0 || fd < first) continue;
     if (first < fd) ::close_range(first, fd - 1, 0);
-    first = std::max(first, fd + 1);
+    first = fd + 1;
   }
   ::close_range(first, ~0U, 0);
 }
@@ -227,7 +229,7 @@ bool enter_sandbox(int socket, const SandboxLimits& limits) {
   ::prctl(PR_SET_NAME, limits.name);
   block_signals();
   if (socket != 0) ::dup2(socket, 0);
-  close_all_but(limits.listening);
+  close_all_but(limits.server);
   if (!sanitized) unmap_shared();
   write_word("/proc/self/oom_score_adj", "1000");
   limit(RLIMIT_CORE, 0);
@@ -239,7 +241,7 @@ bool enter_sandbox(int socket, const SandboxLimits& limits) {
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   // Comes after the capabilities, as changing those resets it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  return sanitized || limits.opens_files || filter_system_calls(limits.listening >= 0);
+  return sanitized || limits.opens_files || filter_system_calls(!limits.server.empty());
 }
 
 Apart start_apart(const std::string& what, const std::function<void(int socket)>& work) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace memflame {
 
@@ -24,9 +25,9 @@ void drop_capabilities();
 
 struct SandboxLimits {
   uint64_t data_bytes = 0;  // on top of what the process already has; 0 = no limit
-  // A listening socket that is kept as well, not descriptor 0. With it the process may take
+  // Sockets of a server that are kept as well, not descriptor 0. With them the process may take
   // connections and start threads.
-  int listening = -1;
+  std::vector<int> server = {};
   // It must open files, such as fonts. Then there is no filter; all else is done.
   bool opens_files = false;
   const char* name = "memflame-names";  // of the process, in `ps`

@@ -17,7 +17,7 @@ struct ListenAddress {
 
 class MetricsServer {
  public:
-  // Listens until it goes. `text` is called by several threads. Throws Error if it cannot.
+  // Listens until it goes. A thread of its own calls `text`. Throws Error if it cannot.
   MetricsServer(const ListenAddress& address, std::function<std::string(MetricsForm)> text);
   ~MetricsServer();
   MetricsServer(const MetricsServer&) = delete;

@@ -3,10 +3,12 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <list>
 #include <string_view>
 #include <utility>
 
+#include "collapse/query/allowed.h"
 #include "collapse/query/sqlite_handles.h"
 #include "collapse/query/virtual_table.h"
 #include "collapse/select/query.h"
@@ -18,21 +20,6 @@ namespace {
 constexpr int most_text = 64 << 20, most_sql = 1 << 20;
 // Instructions of SQLite's machine between two looks at whether to stop.
 constexpr int instructions_between = 10'000;
-
-// A statement may read tables and call functions; all else is refused when it is prepared.
-int authorize(void* own, int action, const char*, const char* function, const char*, const char*) {
-  if (static_cast<const TableState*>(own)->is_declaring) return SQLITE_OK;
-  switch (action) {
-    case SQLITE_SELECT:
-    case SQLITE_READ:
-    case SQLITE_RECURSIVE:
-      return SQLITE_OK;
-    case SQLITE_FUNCTION:
-      return std::string_view(function) == "load_extension" ? SQLITE_DENY : SQLITE_OK;
-    default:
-      return SQLITE_DENY;
-  }
-}
 
 std::string in_hex(std::string_view bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -64,7 +51,11 @@ class QueryDatabase::State {
     sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, most_text);
     sqlite3_limit(opened, SQLITE_LIMIT_SQL_LENGTH, most_sql);
     sqlite3_limit(opened, SQLITE_LIMIT_ATTACHED, 0);
-    sqlite3_set_authorizer(opened, authorize, &shared_);
+    // A table of SQLite's own declares its columns at its first use, which no authorizer may
+    // refuse.
+    for (const char* own : {"select 1 from json_each('[]')", "select 1 from json_tree('[]')"})
+      sqlite3_exec(opened, own, nullptr, nullptr, nullptr);
+    sqlite3_set_authorizer(opened, authorize, this);
     sqlite3_progress_handler(
         opened, instructions_between,
         [](void* own) { return *static_cast<const std::atomic<bool>*>(own) ? 1 : 0; },
@@ -97,18 +88,53 @@ class QueryDatabase::State {
   StatementHandle next_statement(size_t from) {
     sqlite3_stmt* prepared = nullptr;
     const char* rest = nullptr;
+    refused_.clear();
     const int code = sqlite3_prepare_v2(database_.get(), sql_.c_str() + from, -1, &prepared, &rest);
     StatementHandle statement(prepared);
     if (code != SQLITE_OK) {
       throw_failure();
+      if (!refused_.empty()) throw Error("SQL: " + refused_, ExitCode::usage);
       if (code == SQLITE_AUTH) refuse_writing();
       const int place = sqlite3_error_offset(database_.get());
       const std::string what = sqlite3_errmsg(database_.get());
+      if (what == "not authorized")
+        throw Error("SQL: a query reads the tables of the recording, json_each and json_tree only",
+                    ExitCode::usage);
       if (place < 0) throw Error("SQL: " + what, ExitCode::usage);
       wrong(from + static_cast<size_t>(place), what);
     }
     rest_ = static_cast<size_t>(rest - sql_.c_str());
     return statement;
+  }
+
+  // A statement may read tables and call functions; all else is refused when it is prepared.
+  static int authorize(void* own, int action, const char* one, const char* other, const char*,
+                       const char*) {
+    auto& state = *static_cast<State*>(own);
+    if (state.shared_.is_declaring) return SQLITE_OK;
+    switch (action) {
+      case SQLITE_SELECT:
+      case SQLITE_RECURSIVE:
+        return SQLITE_OK;
+      case SQLITE_READ:  // without a column's name `one` may be a name that the statement gives
+        if (other == nullptr || *other == '\0' || state.is_own_table(one) || is_allowed_table(one))
+          return SQLITE_OK;
+        state.refused_ = "the table '" + std::string(one) + "' is not one of a recording";
+        return SQLITE_DENY;
+      case SQLITE_FUNCTION:
+        if (is_allowed_function(other)) return SQLITE_OK;
+        state.refused_ = "the function '" + std::string(other) +
+                         "' is not one that a query may call: those of text, numbers, dates, "
+                         "JSON, aggregates and windows are";
+        return SQLITE_DENY;
+      default:
+        return SQLITE_DENY;
+    }
+  }
+
+  bool is_own_table(std::string_view name) const {
+    return std::ranges::any_of(
+        tables_, [name](const VirtualTable& one) { return one.table.name() == name; });
   }
 
   [[noreturn]] void wrong(size_t at, const std::string& what) const {
@@ -133,6 +159,7 @@ class QueryDatabase::State {
   DatabaseHandle database_;
   std::string sql_;
   size_t rest_ = 0;
+  std::string refused_;  // what the statement may not use, and why
 };
 
 // Rows of a statement.

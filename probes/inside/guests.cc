@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 
 #include "core/error.h"
@@ -28,8 +29,6 @@ bool has_ended(int process) {
   return ::poll(&entry, 1, 0) > 0;
 }
 
-uint64_t sum(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
-
 // The figures with which a space begins. What the kernel makes resident to start a program counts
 // as growth, as it does for the kernel's collector.
 void add_memory(bpf::space_record& record, pid_t pid) {
@@ -43,6 +42,13 @@ void add_memory(bpf::space_record& record, pid_t pid) {
   record.rss[3] = memory->rss_shmem / page_bytes;
 }
 
+// At least 1.
+uint32_t threads_of(pid_t pid) {
+  const std::string status = read_file("/proc/" + std::to_string(pid) + "/status");
+  const unsigned long threads = std::strtoul(status_field(status, "Threads").c_str(), nullptr, 10);
+  return static_cast<uint32_t>(std::max(threads, 1UL));
+}
+
 // As wait() has it, if it is memflame's own child; it is left for whoever waits for it.
 uint32_t status_of(pid_t pid) {
   siginfo_t info{};
@@ -54,21 +60,6 @@ uint32_t status_of(pid_t pid) {
 }
 
 }  // namespace
-
-void Guests::Counts::add(const Process& process) {
-  reentered = sum(reentered, taken_once(process.reentered));
-  lost = sum(lost, taken_once(process.lost));
-  lost_frees = sum(lost_frees, taken_once(process.lost_frees));
-  waited_us = sum(waited_us, taken_once(process.waited_us));
-  checked = sum(checked, taken_once(process.checked));
-  differing = sum(differing, taken_once(process.differing));
-  sample_ticks = sum(sample_ticks, taken_once(process.sample_ticks));
-  scripts_unread = sum(scripts_unread, taken_once(process.scripts_unread));
-  if (const uint32_t state = taken_once(process.python); state < python_states) ++python[state];
-  const uint64_t bytes = std::min<uint64_t>(taken_once(process.lost_bytes), INT64_MAX);
-  if (__builtin_add_overflow(lost_bytes, static_cast<int64_t>(bytes), &lost_bytes))
-    lost_bytes = INT64_MAX;
-}
 
 Guests::Guests(const Parts& parts, std::vector<pid_t> first, bool follow_children)
     : parts_(parts),
@@ -133,6 +124,8 @@ bool Guests::begin(uint32_t index, Arrival arrival) {
   entry.space = begin_space(arrival);
   entry.process = std::move(arrival.process);
   entry.answered = 0;
+  entry.began_ns = monotonic_ns();
+  entry.began_ticks = now_ticks();
   Process& shared = parts_.exchange.process(index);
   Process fresh{};
   fresh.state = taken_once(shared.state);
@@ -206,7 +199,7 @@ void Guests::open(uint32_t index) {
   Process& shared = parts_.exchange.process(index);
   RingReader::Functions functions{};
   for (size_t i = 0; i < functions.size(); ++i) functions[i] = taken_once(shared.functions[i]);
-  parts_.reader.open(index, entries_[index].space, functions, entries_[index].pid);
+  parts_.reader.open(index, entries_[index].space, functions, entries_[index].pid, now_ticks());
   ++met_;
   publish(shared.state, uint32_t{state_owned});
 }
@@ -303,9 +296,9 @@ void Guests::answer(uint32_t index) {
 
 void Guests::end(uint32_t index) {
   Entry& entry = entries_[index];
-  parts_.reader.close(index);
+  const uint32_t threads = parts_.reader.close(index);
   Process& shared = parts_.exchange.process(index);
-  ended_.add(shared);
+  add_counts(ended_, index, threads);
   publish(shared.state, uint32_t{state_free});
   bpf::space_record record{};
   record.type = bpf::record_space;
@@ -325,9 +318,20 @@ void Guests::end(uint32_t index) {
   entry = {};
 }
 
-Guests::Counts Guests::counts() const {
-  Counts counts = ended_;
-  for (const auto& [pid, index] : by_pid_) counts.add(parts_.exchange.process(index));
+// `rings`: how many its threads took, one after the other or at once.
+void Guests::add_counts(AgentCounts& counts, uint32_t index, uint32_t rings) const {
+  const Entry& entry = entries_[index];
+  const AgentFigures figures = figures_of(parts_.exchange.process(index));
+  const AgentTime time{.us = (monotonic_ns() - entry.began_ns) / 1000,
+                       .ticks = now_ticks() - entry.began_ticks};
+  AgentTime of_all = time.of_threads(1);
+  if (!can_be(figures, of_all)) of_all = time.of_threads(std::max(threads_of(entry.pid), rings));
+  counts.add(figures, of_all);
+}
+
+AgentCounts Guests::counts() const {
+  AgentCounts counts = ended_;
+  for (const auto& [pid, index] : by_pid_) add_counts(counts, index, parts_.reader.rings_of(index));
   return counts;
 }
 

@@ -6,13 +6,13 @@
 
 #include <sys/types.h>
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <vector>
 
+#include "probes/inside/agent_counts.h"
 #include "probes/inside/code_tables.h"
 #include "probes/inside/exchange.h"
 #include "probes/inside/live_blocks.h"
@@ -57,17 +57,7 @@ class Guests {
   uint64_t no_entry() const;           // turned away because all entries are taken
   uint64_t unknown_claims() const { return unknown_claims_; }  // of children that were not found
 
-  // What agents counted, of all processes.
-  struct Counts {
-    uint64_t reentered = 0, lost = 0, lost_frees = 0, waited_us = 0;
-    uint64_t checked = 0, differing = 0;  // stacks walked twice, by an agent made for tests
-    int64_t lost_bytes = 0;
-    uint64_t sample_ticks = 0;
-    uint64_t scripts_unread = 0;
-    std::array<size_t, python_states> python{};  // address spaces, by PythonState
-    void add(const Process& process);
-  };
-  Counts counts() const;
+  AgentCounts counts() const;  // of all processes
 
  private:
   struct Entry {
@@ -76,6 +66,7 @@ class Guests {
     SpaceId space;
     uint32_t answered = 0;
     uint64_t answered_ns = 0;
+    uint64_t began_ns = 0, began_ticks = 0;
     bool is_expected = false;  // its agent has not spoken yet
   };
   // One that has joined. A child that was forked has the index of its parent.
@@ -99,6 +90,7 @@ class Guests {
   void answer(uint32_t index);
   bool expect_end(int process, uint32_t index);
   void end(uint32_t index);
+  void add_counts(AgentCounts& counts, uint32_t index, uint32_t rings) const;
 
   Parts parts_;
   std::vector<pid_t> first_;
@@ -107,7 +99,7 @@ class Guests {
   UniqueFd ends_;                     // an epoll of their processes
   std::map<pid_t, uint32_t> by_pid_;  // those that live
   std::set<pid_t> left_;              // those that have ended
-  Counts ended_;
+  AgentCounts ended_;
   uint32_t last_space_ = 0;
   size_t met_ = 0;
   uint64_t asked_ns_ = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <utility>
 
 namespace memflame::inside {
 namespace {
@@ -13,6 +14,8 @@ constexpr size_t batch_frames = 8192;
 constexpr uint64_t ring_mask = ring_bytes - 1;
 // A process that waits for room is given it in pieces, before the round ends.
 constexpr uint64_t room_step = ring_bytes / 4;
+constexpr uint64_t ticks_of_a_record = 16;  // at least
+constexpr uint64_t end_of_user_space = uint64_t{1} << 47U;
 
 bool later(uint64_t a, uint64_t b) { return a > b; }
 
@@ -65,11 +68,13 @@ RingReader::RingReader(Exchange& exchange, StackTree& stacks, LiveBlocks& blocks
 
 RingReader::~RingReader() = default;
 
-void RingReader::open(uint32_t process, SpaceId space, const Functions& functions, pid_t pid) {
-  owners_[process] = {space, functions, pid};
+void RingReader::open(uint32_t process, SpaceId space, const Functions& functions, pid_t pid,
+                      uint64_t began) {
+  owners_[process] = {
+      .space = space, .functions = functions, .pid = pid, .began = began, .rings = 0};
 }
 
-void RingReader::close(uint32_t process) {
+uint32_t RingReader::close(uint32_t process) {
   // Until all that it wrote is old enough.
   const uint64_t from = now_ticks();
   while (now_ticks() - from < ticks_.of_us(2 * slack_us)) __builtin_ia32_pause();
@@ -84,12 +89,13 @@ void RingReader::close(uint32_t process) {
     if (ring->process == process) set_free(*ring);
   if (events_ != nullptr && owners_[process].space) events_->end_of_space(owners_[process].space);
   std::erase_if(active_, [](const Ring* ring) { return !ring->active; });
-  owners_[process] = {};
+  return std::exchange(owners_[process], {}).rings;
 }
 
 size_t RingReader::round(uint64_t horizon, uint64_t ns) {
   _mm_lfence();  // the time was read before the rings are
   round_ns_ = ns;
+  latest_ticks_ = std::min(horizon, now_ticks());
   find_rings();
   ready_.clear();
   for (Ring* ring : active_) look_at(*ring);
@@ -106,7 +112,10 @@ size_t RingReader::round(uint64_t horizon, uint64_t ns) {
 
 void RingReader::find_rings() {
   const uint32_t told = taken_once(exchange_.control().rings);
-  const uint32_t count = told == 0 ? most_rings : std::min(told, most_rings);
+  // If a program has made it smaller, rings above may be in use.
+  const uint32_t count =
+      told < std::max(known_rings_, 1U) ? most_rings : std::min(told, most_rings);
+  known_rings_ = std::max(known_rings_, std::min(told, most_rings));
   for (uint32_t i = 0; i < count; ++i) {
     RingHead& head = exchange_.head(i);
     const uint32_t state = taken_once(head.state);
@@ -120,6 +129,7 @@ void RingReader::find_rings() {
     ring.process = process;
     ring.space = owners_[process].space.index;
     ring.active = true;
+    ++owners_[process].rings;
     ring.memory = exchange_.ring(i);
     ring.words.resize(most_frames);
     ring.mean = 0;
@@ -225,6 +235,16 @@ size_t RingReader::merge(uint64_t horizon) {
   return records;
 }
 
+// A time that no clock gave becomes the nearest that one can have given.
+uint64_t RingReader::possible_time(const Ring& ring) const {
+  return std::max(std::min(ring.time, latest_ticks_), owners_[ring.process].began);
+}
+
+// A thread cannot have lost more records than it had time for.
+bool RingReader::is_possible_gap(const Ring& ring, uint64_t records) const {
+  return records <= (now_ticks() - owners_[ring.process].began) / ticks_of_a_record;
+}
+
 // Takes the record that peek() has found.
 void RingReader::decode(Ring& ring) {
   const uint64_t offset = ring.tail & ring_mask;
@@ -234,15 +254,15 @@ void RingReader::decode(Ring& ring) {
   event.ring = &ring;
   event.kind = kind_of(first);
   event.pointer = first & pointer_mask;
-  event.ticks = ring.time;
+  event.ticks = possible_time(ring);
   uint64_t length = 16;
   if (has_stack(event.kind)) {
     const uint64_t room = std::min(ring.limit - ring.tail, ring_bytes - offset);
-    const Alloc alloc = alloc_of(first, ring.time, taken_once(words[2]));
+    const Alloc alloc = alloc_of(first, event.ticks, taken_once(words[2]));
     length = 24 + uint64_t{alloc.pushed} * 8;
     if (room < length || alloc.kept > ring.chain.depth() ||
         alloc.kept + alloc.pushed > most_frames || alloc.stop >= bpf::stop_count ||
-        alloc.function >= function_count)
+        alloc.function >= function_count || alloc.pointer + alloc.size > end_of_user_space)
       return damage(ring);
     decode_stack(ring, event, alloc, words + 3);
     stacks_.prefetch(event.key);
@@ -255,6 +275,7 @@ void RingReader::decode(Ring& ring) {
       return damage(ring);
     decode_code(ring, event.pointer, code, words + code_words);
   } else if (event.kind == kind_gap) {
+    if (!is_possible_gap(ring, event.pointer)) return damage(ring);
     statistics_.gaps += event.pointer;
     ring.chain.keep(0);
   } else if (event.kind == kind_mean) {

@@ -52,9 +52,13 @@ class RingReader {
   // half of it the writer.
   void save_memory() { saves_memory_ = true; }
   // The rings of this process belong to a space from now on.
-  void open(uint32_t process, SpaceId space, const Functions& functions, pid_t pid = 0);
-  // It writes nothing more: takes the rest of its rings, and sets them free.
-  void close(uint32_t process);
+  // `began`: by the TSC, before its first record.
+  void open(uint32_t process, SpaceId space, const Functions& functions, pid_t pid = 0,
+            uint64_t began = 0);
+  // It writes nothing more: takes the rest of its rings, and sets them free. Returns rings_of().
+  uint32_t close(uint32_t process);
+  // How often a thread of the process took a ring.
+  uint32_t rings_of(uint32_t process) const { return owners_[process].rings; }
 
   // One round. Returns the number of records.
   size_t read() { return round(now_ticks() - ticks_.of_us(slack_us), monotonic_ns()); }
@@ -80,6 +84,8 @@ class RingReader {
     SpaceId space;
     Functions functions{};
     pid_t pid = 0;
+    uint64_t began = 0;
+    uint32_t rings = 0;
   };
 
   size_t round(uint64_t horizon, uint64_t ns);
@@ -91,6 +97,8 @@ class RingReader {
   void decode_code(Ring& ring, uint64_t address, const Code& code, const uint64_t* words);
   uint64_t place_of(const Ring& ring, uint64_t word);
   void decode_stack(Ring& ring, Event& event, const Alloc& alloc, const uint64_t* words);
+  uint64_t possible_time(const Ring& ring) const;
+  bool is_possible_gap(const Ring& ring, uint64_t records) const;
   void damage(Ring& ring);
   void set_free(Ring& ring);
   void give_room(Ring& ring);
@@ -115,6 +123,8 @@ class RingReader {
   std::vector<Event> batch_;
   std::vector<uint64_t> batch_words_;  // frames of the batch, outermost first
   uint64_t round_ns_ = 0;
+  uint64_t latest_ticks_ = 0;  // no record is younger
+  uint32_t known_rings_ = 0;   // Control::rings, which only grows
   Statistics statistics_;
   bool saves_memory_ = false;
 };

@@ -138,6 +138,8 @@ TEST_CASE("the end of a run is the answer to what it has not done") {
 
 TEST_CASE("a process has one socket, and another process has none of its name") {
   const ControlServer server(::getuid());
+  CHECK(has_control_socket(::getpid()));
+  CHECK_FALSE(has_control_socket(1));
   CHECK(has(error_of([] { const ControlServer second(::getuid()); }, ExitCode::failure),
             "could not be opened"));
   CHECK(has(error_of([] { ask_memflame(1, "status", false); }, ExitCode::failure),

@@ -112,7 +112,7 @@ TEST_CASE("page server: refuses what is not its own") {
   CHECK(with("HEAD", own).starts_with("HTTP/1.1 405"));
   CHECK(with("GET", "Host: evil.example:" + port + "\r\n").starts_with("HTTP/1.1 403"));
   CHECK(with("GET", "").starts_with("HTTP/1.1 403"));
-  CHECK(with("GET", own + own).starts_with("HTTP/1.1 403"));
+  CHECK(with("GET", own + own).starts_with("HTTP/1.1 400"));
 }
 
 TEST_CASE("page server: clients that stall hold up nothing") {

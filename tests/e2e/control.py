@@ -8,7 +8,7 @@ import subprocess
 import threading
 
 from lib import (MEMFLAME, PATIENCE, REQUIREMENT, USAGE, Memflame, Profile, Target, check, equal, path, run,
-                 wait_until)
+                 spawn, wait_until)
 
 NOBODY = 65534
 
@@ -140,6 +140,23 @@ check("hidden" in control(memflame, "status", **other).stdout, "the user who cal
 control(memflame, "status", status=REQUIREMENT, user=1, group=1, extra_groups=[])
 memflame.stop()
 target.end()
+
+# What pidof lists is memflame and the processes that work for it; each of them, and all together, mean the one run.
+with open(path("live.err"), "w") as said:
+    live = spawn([MEMFLAME, "report", "--live", "--", "sleep", "1000"], stderr=said)
+
+    def pids_of_live():
+        with open(f"/proc/{live.pid}/task/{live.pid}/children") as file:
+            return [pid for pid in file.read().split() if open(f"/proc/{pid}/comm").read().startswith("memflame")]
+
+    wait_until(lambda: subprocess.run([MEMFLAME, "control", str(live.pid), "status"], capture_output=True).returncode == 0,
+               "the run counts")
+    helpers = pids_of_live()
+    check(helpers, "a process serves the page")
+    for pids in ([live.pid], helpers, [*helpers, live.pid]):
+        check(f"pid: {live.pid}\n" in run("control", *pids, "status").stdout, f"control {pids}")
+    live.terminate()
+    live.wait(PATIENCE)
 
 # A report at once is what leaks has SIGUSR1 for.
 target = Target("alloc_truth")

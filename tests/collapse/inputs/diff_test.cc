@@ -65,6 +65,28 @@ TEST_CASE("titles of both sides; one that a side lacks is not half empty") {
   CHECK(difference("a 1\n", b).meta.title == "B");
 }
 
+TEST_CASE("losses of two runs add up; those of two moments of one run count once") {
+  Profile before = read_text("a 1\n", "folded"), after = read_text("a 2\n", "folded");
+  before.losses.add(Loss::event_lost, 270, 1000);
+  after.losses.add(Loss::event_lost, 276, 2000);
+  const auto lost = [&](const DiffOptions& options = {}) {
+    const LossCount count = diff(before, after, options).losses[Loss::event_lost];
+    CHECK(count.bytes == (count.events == 276 ? 2000 : 3000));
+    return count.events;
+  };
+  CHECK(lost() == 546);
+  CHECK(lost({.one_run = true}) == 276);
+  // As two files that SIGUSR1 or --when made.
+  before.meta.command = after.meta.command = "memflame alloc -p 1";
+  before.meta.seconds = 1;
+  after.meta.seconds = 2;
+  CHECK(lost() == 546);
+  before.meta.notes.emplace_back(so_far_note);
+  CHECK(lost() == 276);
+  after.meta.command = "memflame alloc -p 2";
+  CHECK(lost() == 546);
+}
+
 TEST_CASE("stacks that are there twice add up on both sides") {
   const Profile p = difference("a;b 5\na;c 1\na;b 5\n", "a;b 1\na;b 2\na;b 4\n");
   CHECK(folded(p) == "a;b 10 7\na;c 1 0\n");

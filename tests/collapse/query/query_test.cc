@@ -167,6 +167,36 @@ TEST_CASE_FIXTURE(FourBlocks, "what is not one statement that reads is refused")
   CHECK(ask("select 1; -- and that is it") == "1;");
 }
 
+TEST_CASE_FIXTURE(FourBlocks, "functions and tables of SQLite are those of a list") {
+  const auto names = [&](const std::string& sql, const std::string& name) {
+    const std::string refusal = queried.refusal(sql);
+    CHECK_MESSAGE(refusal.starts_with("2: SQL: the "), refusal);
+    CHECK_MESSAGE(refusal.find('\'' + name + "' is not one") != std::string::npos, refusal);
+  };
+  names("select hex(fts3_tokenizer('simple'))", "fts3_tokenizer");
+  names("select FTS3_tokenizer('x', x'4141414141414141')", "fts3_tokenizer");
+  names("select size from blocks where sqlite_log(1, 'x') is null", "sqlite_log");
+  names("with a as (select load_extension('x') as b) select b from a", "load_extension");
+  names("select sqlite_compileoption_get(0)", "sqlite_compileoption_get");
+  names("select size from blocks order by total_changes()", "total_changes");
+  for (const char* sql : {"select name from pragma_module_list", "select name from dbstat",
+                          "select token from fts3tokenize('simple', 'a b')"})
+    CHECK_MESSAGE(queried.refusal(sql).starts_with("2: SQL: "), sql);
+  for (const char* sql :
+       {"select sum(size), avg(size), total(size), max(size), group_concat(size) from blocks",
+        "select rank() over (order by size), lag(size) over (order by size), sum(size) over (order "
+        "by size rows 1 preceding), ntile(2) over (order by size) from blocks",
+        "select pow(2, 3), sqrt(4), ln(size), log2(size), round(size / 3.0, 1), size % 3 from "
+        "blocks",
+        "select upper('a'), substr('abc', 2), printf('%d', 1), instr('ab', 'b'), 'a' like 'A', 'a' "
+        "glob 'a*', hex('a'), trim(' a '), replace('a', 'a', 'b')",
+        "select datetime(0, 'unixepoch'), strftime('%Y', 0), current_timestamp, julianday('now')",
+        "select json_extract('[1]', '$[0]'), '[1]' -> 0, '[1]' ->> 0, json_group_array(1)",
+        "select sum(value) from json_each('[1,2]')", "select count(name) from sqlite_schema",
+        "with a as materialized (select size from blocks) select count(*) from a"})
+    CHECK_MESSAGE(!ask(sql).empty(), sql);
+}
+
 TEST_CASE_FIXTURE(FourBlocks, "errors show their place") {
   CHECK(queried.refusal("select sise from blocks") ==
         "2: SQL, column 8: no such column: sise\n  select sise from blocks\n         ^");

@@ -326,6 +326,48 @@ TEST_CASE("a head that cannot be is not followed") {
   }
 }
 
+TEST_CASE("figures that cannot be damage a ring, and times that cannot be become possible ones") {
+  {
+    Bench bench;
+    RingWriter beyond(bench.exchange, 0, 0);
+    RingWriter lost(bench.exchange, 1, 0);
+    beyond.alloc((uint64_t{1} << 47U) - 4, 1, 8, {1});
+    lost.gap(pointer_mask, 1);
+    bench.reader.read_rest();
+    CHECK(bench.seen().damaged == 2);
+    CHECK(bench.seen().gaps == 0);
+    CHECK(bench.blocks.table().size() == 0);
+  }
+  Bench bench;
+  const uint64_t began = now_ticks();
+  bench.reader.open(2, SpaceId{3}, {}, 0, began);
+  RingWriter ring(bench.exchange, 2, 2);
+  ring.alloc(0x10, 0, 8, {1});
+  ring.alloc(0x20, UINT64_MAX, 8, {1});
+  bench.reader.read_rest();
+  bench.blocks.table().for_each([&](const LiveEntry& entry) {
+    CHECK(entry.ticks >= began);
+    CHECK(entry.ticks <= now_ticks());
+  });
+  CHECK(bench.blocks.table().size() == 2);
+  CHECK(bench.reader.close(2) == 1);
+}
+
+TEST_CASE("a program that makes the number of rings smaller hides none") {
+  Bench bench;
+  bench.exchange.control().rings = 1;
+  RingWriter first(bench.exchange, 0, 0);
+  first.alloc(0x10, 1, 8, {1});
+  bench.reader.read_rest();
+  bench.exchange.control().rings = 9;
+  bench.reader.read_rest();
+  bench.exchange.control().rings = 1;
+  RingWriter other(bench.exchange, 8, 1);
+  other.alloc(0x10, 2, 8, {1});
+  bench.reader.read_rest();
+  CHECK(bench.blocks.table().size() == 2);
+}
+
 TEST_CASE("rings of processes that nobody has let in are left alone") {
   Bench bench;
   RingWriter ring(bench.exchange, 0, 77);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstring>
 
 #include "core/error.h"
@@ -40,16 +41,6 @@ void add_memory(bpf::space_record& record, pid_t pid) {
   record.rss[1] = memory->rss_anon / page_bytes;
   record.rss[2] = memory->swap / page_bytes;
   record.rss[3] = memory->rss_shmem / page_bytes;
-}
-
-// As wait() has it, if it is memflame's own child; it is left for whoever waits for it.
-uint32_t status_of(pid_t pid) {
-  siginfo_t info{};
-  if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-      info.si_pid != pid)
-    return 0;
-  return static_cast<uint32_t>(info.si_code == CLD_EXITED ? (info.si_status & 255) << 8
-                                                          : info.si_status & 127);
 }
 
 }  // namespace
@@ -233,7 +224,11 @@ void Guests::end(uint32_t index) {
   record.time = monotonic_ns();
   record.tgid = static_cast<uint32_t>(entry.pid);
   record.reason = bpf::space_end;
-  if (has_ended(entry.process.get())) record.exit_status = status_of(entry.pid);
+  if (has_ended(entry.process.get()))
+    record.exit_status = exit_status_of(entry.process.get(), entry.pid);
+  if (const auto status = static_cast<int>(record.exit_status);
+      WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+    record.out_of_memory = uint32_t{oom_kills_.explain()};
   const std::string comm = read_comm(entry.pid);
   std::strncpy(record.comm, comm.c_str(), sizeof(record.comm) - 1);
   parts_.processes.take(record);

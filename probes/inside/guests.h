@@ -17,6 +17,7 @@
 #include "probes/inside/live_blocks.h"
 #include "probes/inside/ring_reader.h"
 #include "probes/inside/uncovered.h"
+#include "probes/processes/exit_status.h"
 #include "probes/processes/processes.h"
 
 namespace memflame::inside {
@@ -96,6 +97,7 @@ class Guests {
   size_t met_ = 0;
   uint64_t asked_ns_ = 0;
   uint64_t no_entry_ = 0;
+  OomKills oom_kills_;
 };
 
 }  // namespace memflame::inside

@@ -26,7 +26,7 @@ subprocess.run(["gcc", "-static", "-s", "-o", STATIC, path("silent.c")], check=T
 def end(*words, status, **options):
     done = subprocess.run([MEMFLAME, *words], capture_output=True, text=True, timeout=PATIENCE, check=False, **options)
     equal(f"{words}, which said {done.stderr!r}: status", done.returncode, status)
-    check("as root" not in done.stderr or os.geteuid() != 0, f"root is told to become root: {done.stderr!r}")
+    check("as root" not in done.stderr or "user" in options, f"root is told to become root: {done.stderr!r}")
     return done.stderr
 
 
@@ -45,7 +45,8 @@ for how in ("inside", "kernel"):
     unseen = "linked statically" if how == "inside" else "nothing could be seen of silent_static ("
     said = end(*alloc, "-o", path("unseen.folded"), "--", STATIC, status=7)
     check(unseen in said, said)
-    equal("stacks", os.path.getsize(path("unseen.folded")), 0)
+    with open(path("unseen.folded"), encoding="utf-8") as stream:
+        equal("stacks", [line for line in stream if not line.startswith("#")], [])
     end(*alloc, "--strict", "-o", path("unseen.folded"), "--", STATIC, status=4)
 for probe in ("brk", "mmap", "fault"):
     end(probe, "-o", path("empty.folded"), "--", SILENT, status=7)

@@ -2,6 +2,7 @@
 #include "probes/processes/heirs.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,8 +15,8 @@ TEST_CASE("a process is found by a variable that its ended parent was given") {
   const std::string variable = "MEMFLAME_HEIRS_TEST=" + std::to_string(::getpid());
   CHECK(processes_with(variable).empty());
   std::array<int, 2> input{}, told{};
-  REQUIRE(::pipe(input.data()) == 0);
-  REQUIRE(::pipe(told.data()) == 0);
+  REQUIRE(::pipe2(input.data(), O_CLOEXEC) == 0);
+  REQUIRE(::pipe2(told.data(), O_CLOEXEC) == 0);
   // The second shell runs on until its input ends.
   Command command({"sh", "-c", "exec 3<&0; sh -c 'echo; read line <&3' & exit 5"}, "", {variable},
                   {.in = input[0], .out = told[1]});

@@ -19,6 +19,7 @@
 #include "collapse/fold.h"
 #include "collapse/symbolize/symbolize.h"
 #include "core/error.h"
+#include "probes/advice.h"
 #include "probes/inside/inside_run.h"
 #include "probes/languages/go/go_run.h"
 #include "probes/processes/command.h"
@@ -103,7 +104,8 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
     std::cerr << "memflame: error: --strict: something was lost, or stacks were cut: see above\n";
     return static_cast<int>(ExitCode::lossy);
   }
-  const int status = command != nullptr && !run.info.interrupted ? command->wait() : 0;
+  const bool has_status = command != nullptr && (!run.info.interrupted || command->has_ended());
+  const int status = has_status ? command->wait() : 0;
   if (status != 0) return status;
   const bool found = watcher.has_failed() || !run.recording.candidates.empty();
   return static_cast<int>(found ? ExitCode::found : ExitCode::ok);
@@ -139,7 +141,7 @@ bool is_inside(const Probe& probe, const Request& request) {
   const Target& target = request.probe.target;
   if (request.probe.collect == Collect::inside) {
     if (!refused.empty())
-      throw Error(refused + " needs the kernel's collector: leave out --inside, and run as root",
+      throw Error(refused + " needs the kernel's collector: " + as_root("leave out --inside"),
                   ExitCode::usage);
     if (target.whole_system())
       throw Error("--inside needs '-p PID', '--comm NAME', a control group or '-- COMMAND'",

@@ -11,19 +11,34 @@
 namespace memflame {
 namespace {
 
+std::optional<int64_t> gauge_at(const History& history, size_t look, std::string_view name) {
+  const std::vector<int64_t>& values = history.looks[look].gauges;
+  for (size_t i = 0; i < std::min(values.size(), history.gauges.size()); ++i)
+    if (history.gauges[i].name == name && values[i] != no_reading) return values[i];
+  return std::nullopt;
+}
+
+// How many looks there were until the end. Processes that have ended occupy nothing: the last look
+// at which they lived counts, and not one that found the last of them while the kernel took its
+// memory away.
+size_t looks_until_end(const History& history) {
+  size_t looks = history.looks.size();
+  const auto resident = [&](size_t look) {
+    return gauge_at(history, look, resident_gauge).value_or(0);
+  };
+  for (size_t i = 0; i < history.looks.size(); ++i)
+    if (resident(i) > 0) looks = i + 1;
+  const bool may_end =
+      looks < history.looks.size() || (looks > 0 && !history.looks.back().ended.empty());
+  if (may_end && looks > 1 && resident(looks - 1) < resident(looks - 2) / 2) --looks;
+  return looks;
+}
+
 // Figures of the run at one look.
-class FinalFigures {
+class LookFigures {
  public:
-  explicit FinalFigures(const History& history) : history_(history) {
-    // Processes that have ended occupy nothing: the last look at which they lived counts, and not
-    // one that found the last of them while the kernel took its memory away.
-    look_ = history.looks.size();
-    const auto resident = [&](size_t look) { return gauge_at(look, resident_gauge).value_or(0); };
-    for (size_t i = 0; i < history.looks.size(); ++i)
-      if (resident(i) > 0) look_ = i + 1;
-    const bool may_end =
-        look_ < history.looks.size() || (look_ > 0 && !history.looks.back().ended.empty());
-    if (may_end && look_ > 1 && resident(look_ - 1) < resident(look_ - 2) / 2) --look_;
+  // After the first `looks` looks.
+  LookFigures(const History& history, size_t looks) : history_(history), look_(looks) {
     const size_t columns = history.recording.types.size();
     figures_.resize(history.tracks.size() * columns, 0);
     for (size_t i = 0; i < look_; ++i)
@@ -42,7 +57,7 @@ class FinalFigures {
   }
 
   std::optional<int64_t> gauge(std::string_view name) const {
-    return look_ == 0 ? std::nullopt : gauge_at(look_ - 1, name);
+    return look_ == 0 ? std::nullopt : gauge_at(history_, look_ - 1, name);
   }
 
   std::optional<size_t> column(std::string_view name) const {
@@ -87,20 +102,13 @@ class FinalFigures {
   }
 
  private:
-  std::optional<int64_t> gauge_at(size_t look, std::string_view name) const {
-    const std::vector<int64_t>& values = history_.looks[look].gauges;
-    for (size_t i = 0; i < std::min(values.size(), history_.gauges.size()); ++i)
-      if (history_.gauges[i].name == name && values[i] != no_reading) return values[i];
-    return std::nullopt;
-  }
-
   const History& history_;
-  size_t look_ = 0;  // those before it were taken
+  size_t look_;  // those before it were taken
   std::vector<int64_t> figures_;
 };
 
 // Bytes of blocks that the program has not freed. A block of the kernel belongs to no process.
-std::optional<int64_t> live_bytes(const FinalFigures& figures) {
+std::optional<int64_t> live_bytes(const LookFigures& figures) {
   const std::optional<size_t> column = figures.column("live");
   if (!column) return std::nullopt;
   bool has_any = false;
@@ -109,13 +117,16 @@ std::optional<int64_t> live_bytes(const FinalFigures& figures) {
     has_any |= counts;
     return counts;
   };
-  const int64_t live = FinalFigures::sum_of(figures.by_group(*column, is_of_program));
+  const int64_t live = LookFigures::sum_of(figures.by_group(*column, is_of_program));
   return has_any ? std::optional(live) : std::nullopt;
 }
 
 class SumMaker {
  public:
-  explicit SumMaker(const History& history) : figures_(history), live_(live_bytes(figures_)) {}
+  explicit SumMaker(const History& history)
+      : history_(history),
+        figures_(history, looks_until_end(history)),
+        live_(live_bytes(figures_)) {}
 
   std::vector<ReportSum> run() {
     add_reserved();
@@ -134,6 +145,7 @@ class SumMaker {
 
  private:
   static constexpr const char* live_name = "live blocks";
+  static constexpr std::string_view anonymous_gauge = "resident, anonymous";
 
   ReportSum& add(std::string name, int64_t bytes, uint8_t level, std::string note = {}) {
     return sums_.emplace_back(ReportSum{std::move(name), bytes, level, std::move(note)});
@@ -142,16 +154,31 @@ class SumMaker {
     sum.note += (sum.note.empty() ? "" : "; ") + text;
   }
 
-  // Live blocks and what else is in `whole`, the last line.
-  void divide(uint8_t level, const char* rest, const char* why_more) {
+  // Bytes of a gauge when counting began that no block of the run explains. A command began with
+  // the run, and had nothing before.
+  int64_t held_before(std::string_view gauge) const {
+    if (history_.recording.meta.command.find(" -- ") != std::string::npos) return 0;
+    const std::optional<int64_t> bytes = gauge_at(history_, 0, gauge);
+    const int64_t live = live_bytes(LookFigures(history_, 1)).value_or(0);
+    int64_t before = 0;
+    return bytes && !__builtin_sub_overflow(*bytes, live, &before) ? std::max<int64_t>(before, 0)
+                                                                   : 0;
+  }
+
+  // Live blocks and what else is in `whole`, the last line, of which `before` was there already
+  // when counting began.
+  void divide(uint8_t level, const char* rest, const char* why_more, int64_t before = 0) {
     if (!live_) return;
     const size_t whole = sums_.size() - 1;
     add(live_name, *live_, level);
     int64_t others = 0;
     if (__builtin_sub_overflow(sums_[whole].bytes, *live_, &others) || others < 0)
-      say(sums_[whole], why_more);
-    else
-      add("the rest", others, level, rest);
+      return say(sums_[whole], why_more);
+    before = std::min(before, others);
+    if (before > 0)
+      add("held before counting began, or unknown", before, level,
+          "memory at the first look that no block of this run explains");
+    add("the rest", others - before, level, rest);
   }
 
   // Address space that brk and mmap gave, since counting began.
@@ -167,12 +194,12 @@ class SumMaker {
     if (mmap) groups = figures_.by_group(*mmap, [](const RawStack&) { return true; });
     const char* name = brk && mmap ? "brk + mmap" : brk ? "brk" : "mmap";
     add(name,
-        FinalFigures::sum_of({{"brk", brk.value_or(0)}, {"mmap", FinalFigures::sum_of(groups)}}), 0,
+        LookFigures::sum_of({{"brk", brk.value_or(0)}, {"mmap", LookFigures::sum_of(groups)}}), 0,
         "address space that was asked for since counting began and is still there");
     if (!mmap) return;
     if (brk) {
       add("heap and anonymous mappings",
-          FinalFigures::sum_of({{"brk", *brk}, {"mmap", groups["[anon]"]}}), 1);
+          LookFigures::sum_of({{"brk", *brk}, {"mmap", groups["[anon]"]}}), 1);
       divide(2, "free in the allocator or its own, stacks, mappings of the program",
              "live blocks are more than this: some lie in memory from before counting began");
       groups.erase("[anon]");
@@ -199,26 +226,28 @@ class SumMaker {
     const size_t whole = sums_.size();
     add("resident", *resident, 0, "VmRSS of the processes that live");
     int64_t parts = 0;
-    const auto add_part = [&](const char* gauge, const char* name) {
+    const auto add_part = [&](std::string_view gauge, const char* name) {
       const std::optional<int64_t> bytes = figures_.gauge(gauge);
       if (bytes) add(name, *bytes, 1);
       if (!bytes || __builtin_add_overflow(parts, *bytes, &parts)) return false;
       return true;
     };
-    const bool has_anonymous = add_part("resident, anonymous", "anonymous");
+    const bool has_anonymous = add_part(anonymous_gauge, "anonymous");
     constexpr const char* others =
         "files, fragmentation, free memory and records of the allocator, stacks, variables of "
         "programs and libraries";
     constexpr size_t files = std::string_view("files, ").size();
     divide(has_anonymous ? 2 : 1, has_anonymous ? others + files : others,
            "live blocks are more than this: parts of them were never touched, or are swapped "
-           "out");
+           "out",
+           held_before(has_anonymous ? anonymous_gauge : resident_gauge));
     add_part("resident, files", "files");
     add_part("resident, shared", "shared memory");
     if (parts > *resident) say(sums_[whole], "its parts are more: they were read a moment apart");
   }
 
-  const FinalFigures figures_;
+  const History& history_;
+  const LookFigures figures_;
   const std::optional<int64_t> live_;
   std::vector<ReportSum> sums_;
 };

@@ -348,7 +348,8 @@ void AllocRun::judge(Recording& recording) {
       {.allocates = allocates,
        .is_go = custom_.empty() ? FileFact(is_go) : FileFact([](const Module&) { return false; })});
   if (unseen.seen == 0 && saw_calls_) unseen.seen = 1;  // in a file that is no longer known
-  std::string note = unseen_in_words(unseen, own_);
+  recording.losses.add(Loss::process_uncovered, unseen.processes.size());
+  std::string note = unseen_in_words(unseen, own_, !options_.target.command.empty());
   if (!note.empty()) recording.meta.notes.push_back(std::move(note));
 }
 

@@ -15,14 +15,15 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "probes/advice.h"
 #include "probes/unique_fd.h"
 
 namespace memflame::inside {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& why) {
-  throw Error("--inside needs a file for programs to load, " + path + ": " + why +
-              "; as root, --collect kernel needs no agent");
+  throw Error("--inside needs a file for programs to load, " + path + ": " + why + "; " +
+              as_root("--collect kernel needs no agent"));
 }
 
 // Makes the folder and those above it, as far as they are missing.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
@@ -47,16 +48,6 @@ uint32_t threads_of(pid_t pid) {
   const std::string status = read_file("/proc/" + std::to_string(pid) + "/status");
   const unsigned long threads = std::strtoul(status_field(status, "Threads").c_str(), nullptr, 10);
   return static_cast<uint32_t>(std::max(threads, 1UL));
-}
-
-// As wait() has it, if it is memflame's own child; it is left for whoever waits for it.
-uint32_t status_of(pid_t pid) {
-  siginfo_t info{};
-  if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-      info.si_pid != pid)
-    return 0;
-  return static_cast<uint32_t>(info.si_code == CLD_EXITED ? (info.si_status & 255) << 8
-                                                          : info.si_status & 127);
 }
 
 }  // namespace
@@ -306,7 +297,11 @@ void Guests::end(uint32_t index) {
   record.time = monotonic_ns();
   record.tgid = static_cast<uint32_t>(entry.pid);
   record.reason = bpf::space_end;
-  if (has_ended(entry.process.get())) record.exit_status = status_of(entry.pid);
+  if (has_ended(entry.process.get()))
+    record.exit_status = exit_status_of(entry.process.get(), entry.pid);
+  if (const auto status = static_cast<int>(record.exit_status);
+      WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+    record.out_of_memory = uint32_t{oom_kills_.explain()};
   const std::string comm = read_comm(entry.pid);
   std::strncpy(record.comm, comm.c_str(), sizeof(record.comm) - 1);
   parts_.processes.take(record);

@@ -18,6 +18,7 @@
 #include "probes/inside/live_blocks.h"
 #include "probes/inside/ring_reader.h"
 #include "probes/inside/uncovered.h"
+#include "probes/processes/exit_status.h"
 #include "probes/processes/processes.h"
 
 namespace memflame::inside {
@@ -106,6 +107,7 @@ class Guests {
   uint64_t no_entry_ = 0;
   uint64_t unknown_claims_ = 0;
   uint32_t arrivals_ = 0;  // claims that were seen
+  OomKills oom_kills_;
 };
 
 }  // namespace memflame::inside

@@ -69,31 +69,31 @@ void Attachment::enter_all(const std::vector<pid_t>& pids) {
 }
 
 void Attachment::enter_some(const std::vector<pid_t>& pids) {
-  std::string first;
+  std::optional<Error> first;
   for (const pid_t pid : pids)
-    if (std::string why = try_to_enter(pid); first.empty()) first = std::move(why);
-  if (pids_.empty())
-    throw Error(pids.size() == 1
-                    ? first
-                    : "none of the processes can be watched from inside: the first: " + first,
-                ExitCode::failure);
+    if (std::optional<Error> why = try_to_enter(pid); !first) first = std::move(why);
+  if (pids_.empty() && first)
+    throw Error(
+        (pids.size() == 1 ? "" : "none of the processes can be watched from inside: the first: ") +
+            std::string(first->what()),
+        first->exit_code);
 }
 
-// Returns why it could not; "" if it could.
-std::string Attachment::try_to_enter(pid_t pid) {
+// Returns why it could not, if it could not.
+std::optional<Error> Attachment::try_to_enter(pid_t pid) {
   try {
     check(AttachTarget(pid));
     enter(pid);
-    return "";
+    return std::nullopt;
   } catch (const Error& error) {
     entering_ = 0;
-    std::string why = error.what() + session_.tables_in_words();
+    const std::string why = error.what() + session_.tables_in_words();
     if (is_alive(pid)) session_.leave_out(pid, why);
-    return why;
+    return Error(why, error.exit_code);
   }
 }
 
-bool Attachment::enter_later(pid_t pid) { return try_to_enter(pid).empty(); }
+bool Attachment::enter_later(pid_t pid) { return !try_to_enter(pid); }
 
 void Attachment::enter(pid_t pid) {
   entering_ = pid;

@@ -6,10 +6,12 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "probes/inside/attach/attacher.h"
 #include "probes/inside/inside_session.h"
 
@@ -36,7 +38,7 @@ class Attachment {
  private:
   void check(const AttachTarget& target) const;
   void enter(pid_t pid);
-  std::string try_to_enter(pid_t pid);
+  std::optional<Error> try_to_enter(pid_t pid);
   void enter_all(const std::vector<pid_t>& pids);
   void enter_some(const std::vector<pid_t>& pids);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/units.h"
+#include "probes/advice.h"
 #include "probes/inside/inside_session.h"
 #include "probes/languages/interpreters.h"
 #include "probes/languages/python/versions.h"
@@ -231,8 +232,8 @@ Recording InsideSession::finish() {
       std::ranges::any_of(recording.modules, has_interpreter))
     recording.meta.notes.emplace_back(
         "functions of Python, Ruby, PHP and JavaScript are not in stacks that are taken inside the "
-        "program: "
-        "--collect kernel has them, as root");
+        "program: " +
+        as_root("--collect kernel has them"));
   return recording;
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/inside/inside_run.h"
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "core/error.h"
+#include "probes/advice.h"
 #include "probes/inside/agent_file.h"
 #include "probes/inside/attach/target.h"
 #include "probes/inside/exchange.h"
@@ -12,9 +15,12 @@
 #include "probes/languages/python/versions.h"
 #include "probes/pids/pid_namespace.h"
 #include "probes/processes/command.h"
+#include "probes/processes/exit_status.h"
+#include "probes/processes/heirs.h"
 #include "probes/processes/processes.h"
 #include "probes/processes/program_files.h"
 #include "probes/run/early_stop.h"
+#include "probes/run/oom_share.h"
 #include "probes/run/privileges.h"
 #include "probes/run/run_loop.h"
 #include "probes/run/run_notes.h"
@@ -29,15 +35,20 @@ ProbeRun run_within(const MemoryPlan& plan, const ProbeRun& run) {
   return {run.probe, std::move(options)};
 }
 
-[[noreturn]] void say_silence(const Command& command) {
-  const std::string reason = inside::reason_in(command.program());
-  throw Error(
-      command.program() + " ran, but memflame's agent did not speak in it: " +
-          (reason.empty() ? "it called no allocator, it is a static program, or something took "
-                            "LD_PRELOAD out of its environment"
-                          : reason) +
-          "; as root, --collect kernel needs no agent",
-      ExitCode::failure);
+// Why nothing is known of the command, in which no agent ever spoke.
+void say_silence(const Command& command, bool met_others, Recording& recording) {
+  std::vector<std::string>& notes = recording.meta.notes;
+  const std::string reason = inside::reason_in(program_file(command.program()));
+  if (!reason.empty()) {
+    recording.losses.add(Loss::process_uncovered, 1);
+    notes.push_back(command.program() + " ran unseen, as memflame's agent cannot be in it: " +
+                    reason + "; " + as_root("--collect kernel needs no agent"));
+  } else if (const int signal = command.ended_by_signal(); signal != 0) {
+    notes.push_back(command.program() + " ended by " + signal_text(signal) +
+                    " before it called an allocator");
+  } else if (!met_others) {
+    notes.push_back(command.program() + " called no allocator");
+  }
 }
 
 std::vector<pid_t> present_processes(const Target& target) {
@@ -97,7 +108,7 @@ std::string refused_inside(const ProbeOptions& options) {
 
 std::string no_agent_in(const std::string& command) {
   try {
-    return inside::reason_in(find_program(command));
+    return inside::reason_in(program_file(find_program(command)));
   } catch (const Error&) {
     return "";
   }
@@ -113,6 +124,7 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
   EarlyStop early(signals, options);
   Run run;
   run.info.memory = setup.memory_;
+  step_behind_target(run.info.memory);
   const std::vector<pid_t> first =
       command != nullptr ? std::vector{command->pid()} : present_processes(options.target);
   inside::InsideSession session(*probe.probe, options, *setup.exchange_, first, setup.agent_);
@@ -138,10 +150,22 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
     return StatusFigures{counters.events, counters.amount, session.losses().lost_events(),
                          session.table_bytes()};
   };
+  // An agent speaks at the first call of an allocator, so some may be silent yet.
+  std::function<std::vector<pid_t>()> descendants;
+  if (command != nullptr && options.target.follow_children)
+    descendants = [&session, variable = setup.exchange_->variable()] {
+      std::vector<pid_t> pids = processes_with(variable);
+      const std::vector<pid_t> heard = session.living();
+      pids.insert(pids.end(), heard.begin(), heard.end());
+      std::ranges::sort(pids);
+      pids.erase(std::ranges::unique(pids).begin(), pids.end());
+      return pids;
+    };
   const LoopParts parts{.run = session,
                         .arm = [&session] { return session.arm(); },
                         .poll = [&session] { session.poll(); },
                         .wants_end = [&session] { return session.wants_end(); },
+                        .descendants = descendants,
                         .figures = figures,
                         .unit = probe.probe->types(options, false)[0].unit};
   const uint64_t armed =
@@ -151,7 +175,6 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
   run.info.seconds = seconds_since(armed);
   if (attachment) attachment->leave();
   observer.end(session, run.info.seconds);
-  if (command != nullptr && !session.met_anybody() && ends.all()) say_silence(*command);
   if (options.python_heap && !session.has_python())
     throw Error("--python-heap: no process that was watched had Python " +
                     std::string(python_versions_read) +
@@ -159,6 +182,8 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
                     "malloc gives",
                 ExitCode::failure);
   run.recording = session.finish();
+  if (command != nullptr && !session.met(command->pid()))
+    say_silence(*command, session.met_anybody(), run.recording);
   if (attachment)
     for (std::string& note : attachment->notes())
       run.recording.meta.notes.push_back(std::move(note));

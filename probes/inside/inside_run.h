@@ -47,7 +47,8 @@ std::string refused_inside(const ProbeOptions& options);
 std::string no_agent_in(const std::string& command);
 
 // The command is started but still waiting, as for run_probes(), with the setup's variables; null =
-// the process that the target names. Throws Error, also if no agent ever spoke.
+// the process that the target names. Throws Error. A command in which no
+// agent ever spoke is a note.
 Run run_inside(InsideSetup& setup, Command* command, Observer& observer);
 
 }  // namespace memflame

@@ -96,6 +96,7 @@ class InsideSession : public LiveRun, private RunFigures {
   // "; …" if unwind tables found no room, without which a stack cannot be read.
   std::string tables_in_words() const;
   bool met_anybody() const { return guests_.met() != 0; }
+  bool met(pid_t pid) const { return guests_.knows(pid); }  // whether one has in this process
   // Whether the blocks of Python's allocator were counted in any process.
   bool has_python() const;
   const bpf::counters& counters() const { return blocks_.counters(); }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/units.h"
+#include "probes/advice.h"
 
 namespace memflame::inside {
 namespace {
@@ -112,8 +113,8 @@ std::vector<std::string> Selection::notes() const {
   notes.push_back(processes_in_words(later.count) +
                   (later.count == 1 ? " that began later was" : " that began later were") +
                   " not watched " + later.in_words() +
-                  ": memflame's agent comes into those that have run for a second or two; as root, "
-                  "the kernel's collector sees all");
+                  ": memflame's agent comes into those that have run for a second or two; " +
+                  as_root("the kernel's collector sees all"));
   return notes;
 }
 

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 
 #include "core/elf/symbols.h"
 #include "core/units.h"
+#include "probes/advice.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
 #include "probes/unique_fd.h"
@@ -148,12 +150,12 @@ std::string Uncovered::note() const {
   if (attached_)
     return count +
            "memflame's agent is in the processes that it came into and in their forked children, "
-           "but "
-           "not in programs that they execute; as root, the kernel's collector follows them";
+           "but not in programs that they execute; " +
+           as_root("the kernel's collector follows them");
   return count +
          "static programs, those that contain their allocator, and those started without "
-         "LD_PRELOAD cannot be watched from inside; "
-         "as root, --collect kernel needs no agent";
+         "LD_PRELOAD cannot be watched from inside; " +
+         as_root("--collect kernel needs no agent");
 }
 
 std::string reason_in(const std::string& program, bool preloaded) {
@@ -162,6 +164,10 @@ std::string reason_in(const std::string& program, bool preloaded) {
   if (!file || ::fstat(file.get(), &status) != 0) return "";
   if (preloaded && (status.st_mode & (S_ISUID | S_ISGID)) != 0)
     return "it gains another user's rights";
+  // Root, who has them anyway, gains nothing.
+  if (preloaded && ::geteuid() != 0 &&
+      ::fgetxattr(file.get(), "security.capability", nullptr, 0) > 0)
+    return "it gains capabilities";
   Elf64_Ehdr header{};
   if (::pread(file.get(), &header, sizeof(header), 0) != static_cast<ssize_t>(sizeof(header)) ||
       std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "probes/advice.h"
 #include "probes/kernel/config.h"
 #include "probes/kernel/kernel_code.h"
 #include "probes/kernel/leaf_name.h"
@@ -185,7 +186,8 @@ class KernelAccounting : public Accounting {
     if (wanted_ == Kind::all && !code_.is_known())
       throw Error(
           "--kind all: /proc/kallsyms hides its addresses (kernel.kptr_restrict), and so the pages "
-          "of other allocators cannot be told apart: choose one kind, or run as root",
+          "of other allocators cannot be told apart: choose one kind, or " +
+              run_as_root_or_with("CAP_SYSLOG"),
           ExitCode::requirement);
   }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "probes/advice.h"
 
 namespace memflame {
 namespace {
@@ -132,7 +133,7 @@ void BpfObject::load(const bpf::config& config) {
     if ((error == -EPERM || error == -EACCES) &&
         libbpf_log.find("\nprocessed ") == std::string::npos)
       throw Error("the kernel refused the BPF program (" + why +
-                      "): run as root, or with CAP_BPF and CAP_PERFMON",
+                      "): " + run_as_root_or_with("CAP_BPF and CAP_PERFMON"),
                   ExitCode::requirement);
     throw Error("the kernel rejected the BPF program (" + why + "): " + reason_in_log(),
                 ExitCode::requirement);

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "probes/advice.h"
 #include "probes/loading/bpf_syscall.h"
 #include "probes/loading/tracefs.h"
 
@@ -36,7 +37,7 @@ UniqueFd link_to(int event, int program, uint64_t cookie) {
 [[noreturn]] void refuse(const std::string& what) {
   const bool rights = errno == EPERM || errno == EACCES;
   throw Error("cannot attach to " + what + ": " + std::strerror(errno) +
-                  (rights ? "; run as root, or with CAP_BPF and CAP_PERFMON" : ""),
+                  (rights ? "; " + run_as_root_or_with("CAP_BPF and CAP_PERFMON") : ""),
               rights ? ExitCode::requirement : ExitCode::failure);
 }
 

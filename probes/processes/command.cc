@@ -46,6 +46,13 @@ bool use(const CommandStreams& streams) {
   return true;
 }
 
+// si_pid is 0 if it runs.
+siginfo_t end_of(pid_t child) {
+  siginfo_t info{};
+  if (::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return {};
+  return info;
+}
+
 }  // namespace
 
 Command::Command(std::vector<std::string> argv, const std::string& user,
@@ -99,6 +106,13 @@ void Command::release() {
     throw Error(program_ + ": cannot be executed: " + std::strerror(error),
                 error == ENOENT ? ExitCode::not_found : ExitCode::cannot_execute);
   }
+}
+
+bool Command::has_ended() const { return end_of(pid_).si_pid == pid_; }
+
+int Command::ended_by_signal() const {
+  const siginfo_t end = end_of(pid_);
+  return end.si_pid == pid_ && end.si_code != CLD_EXITED ? end.si_status : 0;
 }
 
 int Command::wait() {

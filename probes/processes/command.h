@@ -36,6 +36,10 @@ class Command {
   // Lets the program run. Throws Error if the kernel refuses to execute it.
   void release();
 
+  // Whether it has ended, and by which signal; 0 = by none, or it runs. Its status is left.
+  bool has_ended() const;
+  int ended_by_signal() const;
+
   // Waits for the end; nobody may trace it by then. The status as a shell reports it: 0..255, or
   // 128 + signal.
   int wait();

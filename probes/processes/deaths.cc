@@ -6,17 +6,12 @@
 #include <cstring>
 
 #include "core/units.h"
+#include "probes/processes/exit_status.h"
 
 namespace memflame {
 namespace {
 
 constexpr size_t most_deaths_named = 4;
-
-std::string signal_text(int signal) {
-  const char* name = ::sigabbrev_np(signal);
-  return "signal " + std::to_string(signal) +
-         (name != nullptr ? " (SIG" + std::string(name) + ")" : "");
-}
 
 }  // namespace
 

@@ -105,16 +105,21 @@ std::string find_program(const std::string& name) {
   throw Error(name + ": cannot be executed: " + std::strerror(error), ExitCode::cannot_execute);
 }
 
+std::string program_file(const std::string& program) {
+  std::string file = program;
+  // The kernel follows a chain of four.
+  for (int depth = 0; depth < 4; ++depth) {
+    std::string next = script_interpreter(file);
+    if (next.empty()) break;
+    file = std::move(next);
+  }
+  return file;
+}
+
 std::vector<std::string> libraries_of(const std::string& program, const std::string& preload,
                                       const std::string& user) {
   std::vector<std::string> libraries;
-  std::string file = program;
-  // A script's interpreter may be a script itself; the kernel follows a chain of four.
-  for (int depth = 0; depth < 4; ++depth) {
-    const std::string next = script_interpreter(file);
-    if (next.empty()) break;
-    file = next;
-  }
+  const std::string file = program_file(program);
   libraries.push_back(file);
   const std::string loader = interpreter_of(file);
   // Only glibc's loader knows --list. musl's loader is the libc itself, with the allocator.

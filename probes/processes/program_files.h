@@ -15,6 +15,9 @@ namespace memflame {
 // executed (126).
 std::string find_program(const std::string& name);
 
+// The program that runs: a script's interpreter, also of an interpreter that is a script.
+std::string program_file(const std::string& program);
+
 // The program and the shared libraries that the dynamic loader would map for it. Asks the loader
 // with LD_PRELOAD=`preload`: the program itself does not run, but the loader that it names does, as
 // `user` (memflame's user if that is "").

@@ -18,6 +18,7 @@
 
 #include "core/error.h"
 #include "core/sandbox.h"
+#include "probes/advice.h"
 
 namespace memflame {
 namespace {
@@ -104,7 +105,7 @@ Sideband::Sideband() {
     if (ring.event) ring.memory = map_ring(ring.event.get(), ring.bytes);
     if (!ring.event || ring.memory == MAP_FAILED)
       throw Error(std::string("the kernel's log of mappings cannot be opened (") +
-                      std::strerror(errno) + "): run as root, or with CAP_PERFMON",
+                      std::strerror(errno) + "): " + run_as_root_or_with("CAP_PERFMON"),
                   ExitCode::requirement);
     rings_.push_back(std::move(ring));
   }

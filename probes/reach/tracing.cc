@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "probes/advice.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
 
@@ -47,7 +48,7 @@ std::string refusal(pid_t pid, int error) {
            ", which leaves that to root and CAP_SYS_PTRACE" +
            (scope[0] == '1' ? ", and to the ancestors of a process" : "");
   return "no permission to trace " + process + " (" + std::strerror(error) +
-         "): run as root, or with CAP_SYS_PTRACE";
+         "): " + run_as_root_or_with("CAP_SYS_PTRACE");
 }
 
 long trace(int request, pid_t tid, uint64_t data) {

@@ -13,6 +13,7 @@
 
 #include "core/elf/image.h"
 #include "core/error.h"
+#include "probes/advice.h"
 #include "probes/processes/procfs.h"
 #include "probes/unique_fd.h"
 
@@ -45,8 +46,8 @@ void require_kernel_and_privilege() {
   if (!has(cap_sys_admin) && !has(cap_perfmon))
     missing += missing.empty() ? "CAP_PERFMON" : " and CAP_PERFMON";
   if (!missing.empty())
-    throw Error("missing privilege " + missing +
-                    ": run as root, or give memflame CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE",
+    throw Error("missing privilege " + missing + ": " +
+                    run_as_root_or_with("CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE"),
                 ExitCode::requirement);
   if (::access("/sys/kernel", F_OK) != 0)
     throw Error(
@@ -74,7 +75,7 @@ void require_traceable(pid_t pid) {
     throw Error(pid_text(pid) + " is a kernel thread, which has no memory of its own");
   if (read_file(folder + "/maps").empty())
     throw Error(
-        "no permission to inspect " + pid_text(pid) + ": run as root, or with CAP_SYS_PTRACE",
+        "no permission to inspect " + pid_text(pid) + ": " + run_as_root_or_with("CAP_SYS_PTRACE"),
         ExitCode::requirement);
   const UniqueFd program(::open((folder + "/exe").c_str(), O_RDONLY | O_CLOEXEC));
   if (program && elf_class(program.get()) == ElfClass::other)

@@ -7,6 +7,7 @@
 #include "probes/reach/exit_watch.h"
 #include "probes/reach/tracing.h"
 #include "probes/run/early_stop.h"
+#include "probes/run/oom_share.h"
 #include "probes/run/privileges.h"
 #include "probes/run/requirements.h"
 #include "probes/run/run_loop.h"
@@ -59,6 +60,7 @@ Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& obs
   EarlyStop early(signals, options);
   Run run;
   run.info.memory = plan_memory(options.memory, free_memory());
+  step_behind_target(run.info.memory);
   Session session(within(run.info.memory, probes), observer);
   Ends ends;
   add_targets(session, options.target, command, ends);
@@ -82,6 +84,12 @@ Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& obs
       watch.emplace(command->pid(), options.reachable ? "--reachable" : "--value " + options.value);
     return armed_ns;
   };
+  std::function<std::vector<pid_t>()> descendants;
+  if (command != nullptr && options.target.follow_children)
+    descendants = [&session] {
+      session.poll(0);  // the kernel has told of all that were forked by now
+      return session.living();
+    };
   const LoopParts parts{.run = session,
                         .arm = arm,
                         .poll =
@@ -90,6 +98,7 @@ Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& obs
                               if (watch) session.scan_ending(*watch, command->pid());
                             },
                         .wants_end = [&session] { return session.wants_end(); },
+                        .descendants = descendants,
                         .figures = figures,
                         .unit = probe.types(options, false)[0].unit};
   const uint64_t armed =

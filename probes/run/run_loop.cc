@@ -9,6 +9,7 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <utility>
 
 #include "core/error.h"
 #include "core/units.h"
@@ -58,9 +59,24 @@ class StatusLine {
   uint64_t own_bytes_ = 0;
 };
 
+bool has_ended(const UniqueFd& process) {
+  pollfd entry{.fd = process.get(), .events = POLLIN, .revents = 0};
+  return !process || ::poll(&entry, 1, 0) > 0;
+}
+
 void say_ready(int fd) {
   if (fd < 0) return;
   [[maybe_unused]] const ssize_t written = ::write(fd, "1\n", 2);
+}
+
+// Whether the processes that the run is for have ended, or the command and all that it started.
+bool is_over(const LoopParts& parts, Ends& ends) {
+  if (!ends.all()) return false;
+  if (!parts.descendants) return true;
+  for (const pid_t pid : parts.descendants()) ends.add(pid);
+  const size_t living = ends.living();
+  if (living != 0) ends.say_outlived(living);
+  return living == 0;
 }
 
 // Nothing counts until then, so the run is like one that begins at that time.
@@ -70,7 +86,7 @@ void wait_until_resumed(const LoopParts& parts, Ends& ends, const RunSignals& si
   while (!observer.resumes(parts.run)) {
     parts.poll();
     const int signal = signals.arrived();
-    if (is_stop(signal) || ends.all())
+    if (is_stop(signal) || is_over(parts, ends))
       throw Error(std::string("counting was never resumed, so nothing was recorded: ") +
                       (is_stop(signal) ? "memflame was ended" : "the watched program ended") +
                       " while it was paused (--start-paused)",
@@ -82,17 +98,30 @@ void wait_until_resumed(const LoopParts& parts, Ends& ends, const RunSignals& si
 
 }  // namespace
 
+void Ends::say_outlived(size_t processes) {
+  if (std::exchange(has_said_outlived_, true)) return;
+  const bool is_one = processes == 1;
+  std::fprintf(stderr,
+               "memflame: the command ended; %zu %s that it started %s on: watching %s (Ctrl-C "
+               "ends that)\n",
+               processes, is_one ? "process" : "processes", is_one ? "runs" : "run",
+               is_one ? "it" : "them");
+}
+
 void Ends::add(pid_t pid) {
   any_ = true;
   fds_.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
+// Asks no more of them than it must: there may be thousands.
 bool Ends::all() {
-  std::erase_if(fds_, [](const UniqueFd& fd) {
-    pollfd entry{.fd = fd.get(), .events = POLLIN, .revents = 0};
-    return !fd || ::poll(&entry, 1, 0) > 0;
-  });
+  while (!fds_.empty() && has_ended(fds_.back())) fds_.pop_back();
   return any_ && fds_.empty();
+}
+
+size_t Ends::living() {
+  std::erase_if(fds_, has_ended);
+  return fds_.size();
 }
 
 double seconds_since(uint64_t start_ns) {
@@ -130,7 +159,7 @@ void count_until_end(const LoopParts& parts, const ProbeOptions& options, Ends& 
                      const RunSignals& signals, uint64_t armed_ns, Observer& observer,
                      RunInfo& info) {
   StatusLine status(options.status_line, parts.unit);
-  while (!ends.all()) {
+  while (!is_over(parts, ends)) {
     parts.poll();
     const double seconds = seconds_since(armed_ns);
     if (options.seconds && seconds >= *options.seconds) break;

@@ -25,10 +25,13 @@ class Ends {
   void add(pid_t pid);
   // Whether all of them have ended; false if none was added.
   bool all();
+  size_t living();  // how many have not
+  // Says once that the command ended, and that these run on.
+  void say_outlived(size_t processes);
 
  private:
   std::vector<UniqueFd> fds_;
-  bool any_ = false;
+  bool any_ = false, has_said_outlived_ = false;
 };
 
 // What the status line shows.
@@ -43,6 +46,9 @@ struct LoopParts {
   std::function<uint64_t()> arm;  // lets counting begin; returns when that was (CLOCK_MONOTONIC)
   std::function<void()> poll;     // takes what there is; about 10 ms
   std::function<bool()> wants_end = [] { return false; };
+  // The processes that the command started, directly or not, and that live. A run with a command
+  // goes on in them; without this it ends with the command.
+  std::function<std::vector<pid_t>()> descendants = {};
   std::function<StatusFigures()> figures;
   Unit unit = Unit::bytes;  // of the amount
 };

@@ -60,7 +60,7 @@ std::string nothing_in_words(std::span<const ProbeRun> probes) {
 
 void judge_emptiness(const std::string& nothing, const ProbeOptions& options, Run& run) {
   const Target& target = options.target;
-  if (!target.whole_system() && run.info.pids.empty())
+  if (!target.whole_system() && target.command.empty() && run.info.pids.empty())
     throw Error(target.comm.empty() || target.by_scan()
                     ? "nothing was watched: the target did not run while memflame counted"
                     : "--comm " + target.comm +

@@ -78,7 +78,7 @@ Unseen find_unseen(const Recording& recording, const FileFacts& facts) {
   return unseen;
 }
 
-std::string unseen_in_words(const Unseen& unseen, const AllocOptions& options) {
+std::string unseen_in_words(const Unseen& unseen, const AllocOptions& options, bool is_command) {
   std::string go, helps = what_helps;
   if (!unseen.go.empty()) {
     const std::string heap = "for Go's heap use 'memflame heap -p PID'";
@@ -92,10 +92,13 @@ std::string unseen_in_words(const Unseen& unseen, const AllocOptions& options) {
     throw Error("--obj " + options.object + ": no process that was watched, " +
                 list(unseen.processes) + ", maps such a file with an allocator (searched" + where +
                 ")");
-  if (unseen.seen == 0)
-    throw Error("nothing could be seen of " + list(unseen.processes) +
-                ": malloc and free were looked for" + where + " and not found" +
-                (go.empty() ? "" : "; " + go) + ": " + helps);
+  if (unseen.seen == 0) {
+    const std::string nothing = "nothing could be seen of " + list(unseen.processes) +
+                                ": malloc and free were looked for" + where + " and not found" +
+                                (go.empty() ? "" : "; " + go) + ": " + helps;
+    if (is_command) return nothing;
+    throw Error(nothing);
+  }
   return "not seen: what " + list(unseen.processes) +
          " allocated, as malloc and free were not found" + where + (go.empty() ? "" : "; " + go) +
          ": " + helps;

@@ -28,8 +28,8 @@ struct FileFacts {
 // A process without known files, or with only itself and its loader, is not listed.
 Unseen find_unseen(const Recording& recording, const FileFacts& facts);
 
-// Throws Error if nothing could be seen at all; otherwise returns a note, or "" if there is nothing
-// to say.
-std::string unseen_in_words(const Unseen& unseen, const AllocOptions& options);
+// A note on what could not be seen; "" if there is nothing to say. Throws Error if nothing could be
+// seen at all, unless memflame ran a command (`is_command`): that has a result of its own.
+std::string unseen_in_words(const Unseen& unseen, const AllocOptions& options, bool is_command);
 
 }  // namespace memflame

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "probes/advice.h"
 #include "probes/inside/agent_file.h"
 #include "probes/inside/attach/attach_lock.h"
 #include "probes/inside/attach/call_filter.h"
@@ -69,8 +70,8 @@ bool write_image(int fd, std::span<const std::byte> bytes) {
 }  // namespace
 
 void Attacher::refuse(const std::string& why) const {
-  throw Error("process " + std::to_string(pid_) + " cannot be watched from inside: " + why +
-              "; as root, --collect kernel needs no agent");
+  throw Error("process " + std::to_string(pid_) + " cannot be watched from inside: " + why + "; " +
+              as_root("--collect kernel needs no agent"));
 }
 
 AttachFigures Attacher::enter(const std::string& run, bool listens,

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/hex.h"
+#include "probes/advice.h"
 #include "probes/inside/agent_file.h"
 #include "probes/inside/attach/own_process.h"
 #include "probes/inside/uncovered.h"
@@ -16,8 +17,6 @@
 
 namespace memflame::inside {
 namespace {
-
-constexpr const char* way_out = "; as root, --collect kernel needs no agent";
 
 bool has_symbol(const LoadedObject& object, const RemoteMemory& memory, const char* name) {
   const FoundSymbol found = object.find(memory, name);
@@ -58,10 +57,10 @@ std::string attached_name() {
   return "memflame-agent" + name.substr(name.find('-'), name.find('.') - name.find('-'));
 }
 
-void AttachTarget::refuse(const std::string& why) const {
-  throw Error(
-      "process " + std::to_string(pid_) + " cannot be watched from inside: " + why + way_out,
-      ExitCode::failure);
+void AttachTarget::refuse(const std::string& why, ExitCode code) const {
+  throw Error("process " + std::to_string(pid_) + " cannot be watched from inside: " + why + "; " +
+                  as_root("--collect kernel needs no agent"),
+              code);
 }
 
 AttachTarget::AttachTarget(pid_t pid) : pid_(pid), memory_(pid) {
@@ -78,7 +77,8 @@ AttachTarget::AttachTarget(pid_t pid) : pid_(pid), memory_(pid) {
   if ((std::strtoull(status_field(status, "SigIgn").c_str(), nullptr, 16) & faults) != 0)
     refuse("it ignores SIGSEGV");
   wait_for_other_attacher(pid);
-  if (const std::string why = why_not_traceable(pid); !why.empty()) refuse(why);
+  if (const std::string why = why_not_traceable(pid); !why.empty())
+    refuse(why, ExitCode::requirement);
   if (const std::string why = reason_in(proc_path(pid, "exe"), false); !why.empty()) refuse(why);
   look();
   refuse_unfit();

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
 #include "probes/inside/attach/remote_memory.h"
 #include "probes/inside/attach/tracee.h"
 
@@ -52,7 +53,7 @@ class AttachTarget {
   }
   void refuse_unfit() const;
   void find_functions();
-  [[noreturn]] void refuse(const std::string& why) const;
+  [[noreturn]] void refuse(const std::string& why, ExitCode code = ExitCode::failure) const;
 
   pid_t pid_;
   RemoteMemory memory_;

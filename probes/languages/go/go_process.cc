@@ -14,6 +14,7 @@
 #include "core/elf/go_table.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "probes/advice.h"
 #include "probes/inside/attach/remote_memory.h"
 #include "probes/languages/go/go_places.h"
 #include "probes/processes/spaces.h"
@@ -135,9 +136,9 @@ GoProcess::GoProcess(pid_t pid) : pid_(pid) {
                 places.marker_end + file_->bias};
   std::array<std::byte, 1> byte{};
   if (!addresses_.rate.empty() && !read_memory(addresses_.rate[0], byte) && errno == EPERM)
-    throw Error(
-        "no permission to read the memory of " + name_ + ": run as root, or with CAP_SYS_PTRACE",
-        ExitCode::requirement);
+    throw Error("no permission to read the memory of " + name_ + ": " +
+                    run_as_root_or_with("CAP_SYS_PTRACE"),
+                ExitCode::requirement);
 }
 
 GoProcess::~GoProcess() = default;

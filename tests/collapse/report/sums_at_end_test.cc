@@ -35,6 +35,7 @@ struct AllProbes : HistoryMaker {
     history.gauges = {
         {"resident"}, {"resident, anonymous"}, {"resident, files"}, {"resident, shared"}, {"PSS"},
         {"virtual"}};
+    history.recording.meta.command = "memflame record -- ./server";
     const TrackId f = track({"f"}), anon = track({"g"}), file = track({"h"});
     history.tracks[anon.index].group = "[anon]";
     history.tracks[file.index].group = "[file]";
@@ -67,6 +68,7 @@ TEST_CASE("from what the allocator handed out to what is resident") {
 TEST_CASE("live blocks have a line, whatever the system tells") {
   const auto lines = [](std::vector<Gauge> gauges, std::vector<int64_t> readings) {
     HistoryMaker alloc;
+    alloc.history.recording.meta.command = "memflame record -- ./server";
     alloc.history.gauges = std::move(gauges);
     alloc.look(1, {{alloc.track({"f"}), {3, 1, 3, 1}}}).gauges = std::move(readings);
     return lines_of_sums(alloc.history);
@@ -93,6 +95,30 @@ TEST_CASE("more live blocks than memory: the line says so, and nothing is made u
   CHECK(sums[7].note.starts_with("live blocks are more than this"));
   CHECK(sums[8].name == "live blocks");
   CHECK(sums[9].name == "files");
+}
+
+TEST_CASE("memory from before counting began is called that") {
+  AllProbes run;
+  const TrackId f{1};
+  run.history.looks[0].rows = {{f, {mib, 1, mib, 1, 0, 0, 0, 0, 0}}};
+  run.look(2, {{f, {2 * mib, 2, 2 * mib, 2, 0, 0, 0, 0, 0}}}).gauges = {
+      9 * mib, 7 * mib, 2 * mib, 0, no_reading, 100 * mib};
+  const auto lines = [&] {
+    std::vector<Line> all = lines_of_sums(run.history);
+    std::erase_if(all, [](const Line& line) { return line.level != 2; });
+    return std::vector<Line>(all.end() - std::min<ptrdiff_t>(std::ssize(all), 3), all.end());
+  };
+  run.history.recording.meta.command = "memflame record -p 1";
+  CHECK(lines() == std::vector<Line>{{"live blocks", 2 * mib, 2},
+                                     {"held before counting began, or unknown", 4 * mib, 2},
+                                     {"the rest", mib, 2}});
+  // What was given back since is not counted twice.
+  run.history.looks[1].gauges[1] = 3 * mib;
+  CHECK(lines()[1].bytes == mib);
+  CHECK(lines()[2].bytes == 0);
+  // A command began with the run.
+  run.history.recording.meta.command = "memflame record -- ./server";
+  CHECK(lines().back() == Line{"the rest", mib, 2});
 }
 
 TEST_CASE("when all processes have ended, the figures are those before") {

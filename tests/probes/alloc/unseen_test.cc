@@ -29,9 +29,9 @@ struct Maker {
         recording, {.allocates = [](const Module& module) { return module.path.find("libc") == 0; },
                     .is_go = [](const Module& module) { return module.path.find("/go/") == 0; }});
   }
-  std::string words(const AllocOptions& options = {}) const {
+  std::string words(const AllocOptions& options = {}, bool is_command = false) const {
     try {
-      return unseen_in_words(find(), options);
+      return unseen_in_words(find(), options, is_command);
     } catch (const Error& error) {
       return std::string("error: ") + error.what();
     }
@@ -70,6 +70,7 @@ TEST_CASE("where none has any, the run is an error; long lists are cut") {
   CHECK(text.find("error: nothing could be seen of go (101), go (102), go (103), go (104) and 2 "
                   "more: malloc and free were looked for in /go0, /go1, /go2, /go3 and 2 more and "
                   "not found: name its") == 0);
+  CHECK("error: " + m.words({}, true) == text);  // a command has a result of its own
   AllocOptions options;
   options.object = "libx.so";
   CHECK(m.words(options).find("error: --obj libx.so: no process that was watched, go (101)") == 0);

@@ -28,6 +28,9 @@ bool has_ended(int process) {
 }
 
 uint64_t sum(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+int64_t byte_sum(int64_t a, uint64_t b) {
+  return static_cast<int64_t>(std::min<uint64_t>(sum(static_cast<uint64_t>(a), b), INT64_MAX));
+}
 
 // The figures with which a space begins. What the kernel makes resident to start a program counts
 // as growth, as it does for the kernel's collector.
@@ -57,16 +60,17 @@ uint32_t status_of(pid_t pid) {
 void Guests::Counts::add(const Process& process) {
   reentered = sum(reentered, taken_once(process.reentered));
   lost = sum(lost, taken_once(process.lost));
-  lost_frees = sum(lost_frees, taken_once(process.lost_frees));
+  ringless = sum(ringless, taken_once(process.ringless));
+  ringless_frees = sum(ringless_frees, taken_once(process.ringless_frees));
   waited_us = sum(waited_us, taken_once(process.waited_us));
   checked = sum(checked, taken_once(process.checked));
   differing = sum(differing, taken_once(process.differing));
   sample_ticks = sum(sample_ticks, taken_once(process.sample_ticks));
+  namespaces = sum(namespaces, taken_once(process.namespaces));
   scripts_unread = sum(scripts_unread, taken_once(process.scripts_unread));
   if (const uint32_t state = taken_once(process.python); state < python_states) ++python[state];
-  const uint64_t bytes = std::min<uint64_t>(taken_once(process.lost_bytes), INT64_MAX);
-  if (__builtin_add_overflow(lost_bytes, static_cast<int64_t>(bytes), &lost_bytes))
-    lost_bytes = INT64_MAX;
+  lost_bytes = byte_sum(lost_bytes, taken_once(process.lost_bytes));
+  ringless_bytes = byte_sum(ringless_bytes, taken_once(process.ringless_bytes));
 }
 
 Guests::Guests(const Parts& parts, std::vector<pid_t> first, bool follow_children)

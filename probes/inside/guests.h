@@ -57,9 +57,11 @@ class Guests {
 
   // What agents counted, of all processes.
   struct Counts {
-    uint64_t reentered = 0, lost = 0, lost_frees = 0, waited_us = 0;
+    uint64_t reentered = 0, lost = 0, waited_us = 0;
+    uint64_t ringless = 0, ringless_frees = 0;
+    uint64_t namespaces = 0;
     uint64_t checked = 0, differing = 0;  // stacks walked twice, by an agent made for tests
-    int64_t lost_bytes = 0;
+    int64_t lost_bytes = 0, ringless_bytes = 0;
     uint64_t sample_ticks = 0;
     uint64_t scripts_unread = 0;
     std::array<size_t, python_states> python{};  // address spaces, by PythonState

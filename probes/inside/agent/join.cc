@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How a process and its threads join a run: memory for their state, the handshake with memflame,
 // and a ring for each thread.
+#include "answers.h"
 #include "python_stack.h"
 #include "sampling.h"
 #include "sys.h"
@@ -35,6 +36,7 @@ struct {
   uint8_t *exchange, *tables;
   uint64_t table_bytes;
   uint32_t index;  // of the process
+  uint32_t rings;  // that `exchange` has: as many as the first run gave
 } inherited;
 char attached_socket[sizeof(AttachRequest::socket)];  // instead of the one in the environment
 
@@ -121,12 +123,16 @@ bool shake_hands(long fd, const Hello& hello, Welcome& welcome, int (&files)[2])
   return true;
 }
 
+uint64_t mapped_bytes(uint32_t rings) { return rings_at + place_of_ring(rings); }
+
 bool map_files(const Welcome& welcome, const int (&files)[2]) {
+  if (welcome.rings < large_rings || welcome.rings > most_rings) return false;
+  const uint32_t rings = inherited.exchange != nullptr ? inherited.rings : welcome.rings;
   const uint64_t table_bytes = welcome.rows_at + welcome.rows_bytes;
   void* const tables = map_memory(table_bytes, prot_read, map_shared | map_noreserve, files[1], 0);
   void* const exchange =
       tables == nullptr ? nullptr
-                        : map_memory(exchange_bytes, prot_read | prot_write,
+                        : map_memory(mapped_bytes(rings), prot_read | prot_write,
                                      map_shared | map_noreserve, files[0], 0, inherited.exchange);
   if (exchange == nullptr) {
     if (tables != nullptr) unmap_memory(tables, table_bytes);
@@ -134,9 +140,11 @@ bool map_files(const Welcome& welcome, const int (&files)[2]) {
   }
   if (inherited.tables != nullptr) unmap_memory(inherited.tables, inherited.table_bytes);
   inherited.table_bytes = table_bytes;
-  syscall6(__NR_madvise, as_word(exchange), exchange_bytes, advise_dontdump);
+  syscall6(__NR_madvise, as_word(exchange), static_cast<long>(mapped_bytes(rings)),
+           advise_dontdump);
   syscall6(__NR_madvise, as_word(tables), static_cast<long>(table_bytes), advise_dontdump);
   inherited.exchange = static_cast<uint8_t*>(exchange);
+  inherited.rings = rings;
   inherited.tables = static_cast<uint8_t*>(tables);
   return true;
 }
@@ -146,6 +154,8 @@ void take_places(Here& now, const Welcome& welcome) {
   now.index = welcome.process;
   now.control = reinterpret_cast<Control*>(inherited.exchange);
   now.process = reinterpret_cast<Process*>(inherited.exchange + processes_at) + welcome.process;
+  now.taken = reinterpret_cast<uint64_t*>(inherited.exchange + taken_at);
+  now.ring_count = inherited.rings;
   now.heads = reinterpret_cast<RingHead*>(inherited.exchange + heads_at);
   now.rings = inherited.exchange + rings_at;
   now.ranges = reinterpret_cast<const CodeRange*>(inherited.tables);
@@ -218,6 +228,7 @@ Here* begin_run(Here* now, bool forked) {
   if (joined) {
     memory->wait_began = ticks();
     memory->generation = 1;
+    add(memory->process->namespaces, other_namespaces());
     if (!has_thread_key && &pthread_key_create != nullptr)
       has_thread_key = pthread_key_create(&thread_key, on_thread_end) == 0;
     store_release(here, memory);
@@ -250,13 +261,13 @@ uint32_t take_ring(Here& process) {
   const uint64_t ms = process.control->ticks_per_ms;
   if (load(process.no_ring_at) != 0 && ticks() - load(process.no_ring_at) < 100 * ms)
     return most_rings;
-  for (uint32_t ring = 0; ring < most_rings; ++ring) {
-    uint32_t expected = state_free;
-    if (load(process.heads[ring].state) == state_free &&
-        __atomic_compare_exchange_n(&process.heads[ring].state, &expected,
-                                    static_cast<uint32_t>(state_taken), false, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_RELAXED))
-      return ring;
+  for (uint32_t first = 0; first < process.ring_count; first += 64) {
+    uint64_t& taken = process.taken[first / 64];
+    for (uint64_t known = load(taken); known != ~uint64_t{0};) {
+      const uint64_t bit = ~known & (known + 1);  // the lowest that is free
+      known = __atomic_fetch_or(&taken, bit, __ATOMIC_ACQUIRE);
+      if ((known & bit) == 0) return first + static_cast<uint32_t>(__builtin_ctzll(bit));
+    }
   }
   store(process.no_ring_at, ticks());
   return most_rings;
@@ -285,7 +296,8 @@ Thread* begin_thread() {
   thread->generation = 0;
   forget_stack(*thread);
   thread->head = &process->heads[ring];
-  thread->records = process->rings + uint64_t{ring} * ring_bytes;
+  thread->ring_bytes = bytes_of_ring(ring);
+  thread->records = process->rings + place_of_ring(ring);
   // memflame frees a ring when it has read all of it: head and tail go on from there. Other
   // processes can write them, so an uneven head must not lead beyond the ring.
   thread->written = load(thread->head->head) / sizeof(uint64_t) * sizeof(uint64_t);
@@ -352,7 +364,8 @@ void leave_run() {
   if (here == nullptr || inherited.exchange == nullptr) return;
   if (load_acquire(here->phase) != phase_new) store(here->control->reading, 0U);
   constexpr long anonymous = map_private | map_anonymous | map_noreserve;
-  map_memory(exchange_bytes, prot_read | prot_write, anonymous, -1, 0, inherited.exchange);
+  map_memory(mapped_bytes(inherited.rings), prot_read | prot_write, anonymous, -1, 0,
+             inherited.exchange);
   map_memory(inherited.table_bytes, prot_read, anonymous, -1, 0, inherited.tables);
   // All but the page that threads look at.
   const uint64_t rest = (reinterpret_cast<uint64_t>(here) + 2 * page - 1) & ~(page - 1);

@@ -2,7 +2,6 @@
 #include "probes/inside/agent_counts.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "probes/inside/exchange.h"
 
@@ -23,14 +22,21 @@ uint64_t product(uint64_t a, uint64_t b) {
 
 uint64_t sum(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
+int64_t byte_sum(int64_t a, uint64_t b) {
+  return static_cast<int64_t>(std::min<uint64_t>(sum(static_cast<uint64_t>(a), b), INT64_MAX));
+}
+
 // The largest value of each figure.
 AgentFigures most_in(const AgentFigures& figures, const AgentTime& time) {
   const uint64_t calls = time.ticks / ticks_of_a_call;
   return {.reentered = calls,
           .lost = calls,
           .lost_bytes = product(figures.lost, most_block_bytes),
-          .lost_frees = calls,
           .waited_us = time.us,
+          .ringless = calls,
+          .ringless_bytes = product(figures.ringless, most_block_bytes),
+          .ringless_frees = calls,
+          .namespaces = calls,
           .checked = calls,
           .differing = figures.checked,
           .sample_ticks = time.ticks,
@@ -44,8 +50,11 @@ AgentFigures figures_of(const Process& process) {
   return {.reentered = taken_once(process.reentered),
           .lost = taken_once(process.lost),
           .lost_bytes = taken_once(process.lost_bytes),
-          .lost_frees = taken_once(process.lost_frees),
           .waited_us = taken_once(process.waited_us),
+          .ringless = taken_once(process.ringless),
+          .ringless_bytes = taken_once(process.ringless_bytes),
+          .ringless_frees = taken_once(process.ringless_frees),
+          .namespaces = taken_once(process.namespaces),
           .checked = taken_once(process.checked),
           .differing = taken_once(process.differing),
           .sample_ticks = taken_once(process.sample_ticks),
@@ -62,7 +71,8 @@ bool can_be(const AgentFigures& figures, const AgentTime& time) {
   const AgentFigures most = most_in(figures, time);
   for (const auto field :
        {&AgentFigures::reentered, &AgentFigures::lost, &AgentFigures::lost_bytes,
-        &AgentFigures::lost_frees, &AgentFigures::waited_us, &AgentFigures::checked,
+        &AgentFigures::ringless, &AgentFigures::ringless_bytes, &AgentFigures::ringless_frees,
+        &AgentFigures::namespaces, &AgentFigures::waited_us, &AgentFigures::checked,
         &AgentFigures::differing, &AgentFigures::sample_ticks, &AgentFigures::scripts_unread})
     if (figures.*field > most.*field) return false;
   return figures.python <= most.python;
@@ -76,16 +86,16 @@ void AgentCounts::add(const AgentFigures& figures, const AgentTime& time) {
   }
   reentered = sum(reentered, figures.reentered);
   lost = sum(lost, figures.lost);
-  lost_frees = sum(lost_frees, figures.lost_frees);
+  ringless = sum(ringless, figures.ringless);
+  ringless_frees = sum(ringless_frees, figures.ringless_frees);
+  namespaces = sum(namespaces, figures.namespaces);
   waited_us = sum(waited_us, figures.waited_us);
   checked = sum(checked, figures.checked);
   differing = sum(differing, figures.differing);
   sample_ticks = sum(sample_ticks, figures.sample_ticks);
   scripts_unread = sum(scripts_unread, figures.scripts_unread);
-  const auto bytes = static_cast<int64_t>(
-      std::min<uint64_t>(figures.lost_bytes, std::numeric_limits<int64_t>::max()));
-  if (__builtin_add_overflow(lost_bytes, bytes, &lost_bytes))
-    lost_bytes = std::numeric_limits<int64_t>::max();
+  lost_bytes = byte_sum(lost_bytes, figures.lost_bytes);
+  ringless_bytes = byte_sum(ringless_bytes, figures.ringless_bytes);
 }
 
 }  // namespace memflame::inside

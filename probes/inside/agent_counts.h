@@ -14,7 +14,8 @@ namespace memflame::inside {
 
 // The counters of one process, each read once.
 struct AgentFigures {
-  uint64_t reentered = 0, lost = 0, lost_bytes = 0, lost_frees = 0, waited_us = 0;
+  uint64_t reentered = 0, lost = 0, lost_bytes = 0, waited_us = 0;
+  uint64_t ringless = 0, ringless_bytes = 0, ringless_frees = 0, namespaces = 0;
   uint64_t checked = 0, differing = 0, sample_ticks = 0, scripts_unread = 0;
   uint32_t python = 0;
 };
@@ -29,9 +30,10 @@ struct AgentTime {
 bool can_be(const AgentFigures& figures, const AgentTime& time);
 
 struct AgentCounts {
-  uint64_t reentered = 0, lost = 0, lost_frees = 0, waited_us = 0;
+  uint64_t reentered = 0, lost = 0, waited_us = 0;
+  uint64_t ringless = 0, ringless_frees = 0, namespaces = 0;
   uint64_t checked = 0, differing = 0;  // stacks walked twice, by an agent made for tests
-  int64_t lost_bytes = 0;
+  int64_t lost_bytes = 0, ringless_bytes = 0;
   uint64_t sample_ticks = 0;
   uint64_t scripts_unread = 0;
   std::array<size_t, python_states> python{};  // address spaces, by PythonState

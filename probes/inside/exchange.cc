@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -55,6 +56,12 @@ uint64_t bytes_of(int file) {
   constexpr uint64_t block_bytes = 512;  // of st_blocks
   struct stat status {};
   return ::fstat(file, &status) == 0 ? static_cast<uint64_t>(status.st_blocks) * block_bytes : 0;
+}
+
+// Or perhaps.
+bool has_limited_space(pid_t pid) {
+  rlimit limit{};
+  return ::prlimit(pid, RLIMIT_AS, nullptr, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
 std::byte* mapped(int file, uint64_t bytes) {
@@ -124,11 +131,11 @@ void Exchange::give_back(uint32_t ring, uint64_t from, uint64_t to) const {
   from += -from % page;
   to -= to % page;
   while (from < to) {
-    const uint64_t offset = from % ring_bytes;
-    const uint64_t length = std::min(to - from, ring_bytes - offset);
+    const uint64_t offset = from % large_ring_bytes;
+    const uint64_t length = std::min(to - from, large_ring_bytes - offset);
     // Without it the memory stays, which harms nothing.
     ::fallocate(exchange_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                static_cast<off_t>(rings_at + uint64_t{ring_bytes} * ring + offset),
+                static_cast<off_t>(rings_at + place_of_ring(ring) + offset),
                 static_cast<off_t>(length));
     from += length;
   }
@@ -256,6 +263,7 @@ bool Exchange::welcome(const Guest& guest, uint32_t process) const {
   Welcome welcome;
   welcome.accepted = 1;
   welcome.process = process;
+  welcome.rings = has_limited_space(guest.pid) ? large_rings : most_rings;
   welcome.rows_at = rows_at_least;
   welcome.rows_bytes = rows_bytes_;
   const std::array<int, 2> files{exchange_.get(), tables_.get()};

@@ -56,7 +56,8 @@ class Exchange {
   void listen_at(UniqueFd socket);
   // Those whose Hello has come since the last call.
   std::vector<Guest> arrivals();
-  // Answers, and gives the guest both files. False if it has gone.
+  // Answers, and gives the guest both files. A guest with a limit of address space (RLIMIT_AS) is
+  // to map the large rings only. False if it has gone.
   bool welcome(const Guest& guest, uint32_t process) const;
   static void refuse(const Guest& guest);
   // With no valid Hello of this run.
@@ -66,14 +67,14 @@ class Exchange {
 
   Control& control() { return *at<Control>(0); }
   Process& process(uint32_t index) { return at<Process>(processes_at)[index]; }
+  uint64_t& taken(uint32_t word) { return at<uint64_t>(taken_at)[word]; }  // 64 rings
   RingHead& head(uint32_t index) { return at<RingHead>(heads_at)[index]; }
-  const uint64_t* ring(uint32_t index) {
-    return at<uint64_t>(rings_at + uint64_t{ring_bytes} * index);
-  }
+  const uint64_t* ring(uint32_t index) { return at<uint64_t>(rings_at + place_of_ring(index)); }
   // The memory of both files, and of the one with the rings.
   uint64_t bytes() const;
   uint64_t exchange_bytes_used() const;
-  // Gives back the memory of what a ring had between two positions, less than a page at each end.
+  // Gives back the memory of what a large ring had between two positions, less than a page at each
+  // end.
   // Nobody may write there meanwhile; it is zeros then.
   void give_back(uint32_t ring, uint64_t from, uint64_t to) const;
   std::span<CodeRange> code() { return {tables_at<CodeRange>(0), most_code_ranges}; }

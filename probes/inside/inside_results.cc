@@ -108,13 +108,15 @@ Losses InsideSession::losses() const {
   Losses losses = losses_of(blocks_.counters());
   const AgentCounts counts = guests_.counts();
   losses.add(Loss::agent_ring_full, counts.lost, counts.lost_bytes);
-  losses.add(Loss::agent_ring_full, counts.lost_frees);
+  losses.add(Loss::agent_no_ring, counts.ringless, counts.ringless_bytes);
+  losses.add(Loss::agent_no_ring, counts.ringless_frees);
   losses.add(Loss::agent_gave_up, given_up_ns_ != 0 ? 1 : 0);
   losses.add(Loss::ended_early, uint64_t{wants_end()});
   losses.add(Loss::agent_reentered, counts.reentered);
   losses.add(Loss::scripts_unread, counts.scripts_unread + processes_.spaces().scripts().unread());
   losses.add(Loss::agent_ring_damaged, reader_.statistics().damaged + counts.damaged);
   losses.add(Loss::process_uncovered, uncovered_.count() + (selection_ ? selection_->count() : 0));
+  losses.add(Loss::namespace_unseen, counts.namespaces);
   losses.add(Loss::agent_late, selection_ ? selection_->came_late() : 0);
   losses.add(Loss::process_table_full, guests_.no_entry());
   losses.add(Loss::unwind_table_full, code_.statistics().no_room);
@@ -164,11 +166,10 @@ void InsideSession::add_notes(Recording& recording) const {
     notes.push_back("the program waited " + with_commas(static_cast<int64_t>(ms)) +
                     " ms, in all its threads, for memflame: for room to record, and for the "
                     "unwind tables of its files");
-  if (const AgentCounts counts = guests_.counts(); counts.lost_frees != 0)
+  if (const AgentCounts counts = guests_.counts(); counts.ringless_frees != 0)
     notes.push_back("live figures are too high by at most the blocks of " +
-                    with_commas(static_cast<int64_t>(counts.lost_frees)) +
-                    " frees, in threads for which there was no ring: at most " +
-                    with_commas(most_rings) + " threads can record at once");
+                    with_commas(static_cast<int64_t>(counts.ringless_frees)) +
+                    " frees, in threads that could not record");
   if (const AgentCounts counts = guests_.counts(); options_.max_wait_ms != 0 && counts.lost != 0)
     notes.push_back(
         "allocations that found no room within --max-wait are missing from all figures; "

@@ -6,8 +6,9 @@
 //
 //   0              Control
 //   processes_at   Process[most_processes]: an address space each, from its program's start on
+//   taken_at       a bit for each ring: 1 = taken
 //   heads_at       RingHead[most_rings]
-//   rings_at       most_rings rings of ring_bytes
+//   rings_at       most_rings rings: the first large_rings are large, the others small
 //
 // The *tables* are memflame's; processes can only read them:
 //
@@ -35,8 +36,15 @@ inline constexpr char socket_variable[] = "MEMFLAME_INSIDE";
 
 inline constexpr uint32_t protocol_version = 7;
 inline constexpr uint32_t most_processes = 16384;
-inline constexpr uint32_t most_rings = 1024;  // a thread each, of all processes together
-inline constexpr uint32_t ring_bytes = 64 << 10;
+// A thread each, of all processes together. Agents map all of them, and mlockall() makes all of
+// that resident: so the rings that few runs need are small.
+inline constexpr uint32_t most_rings = 32768, large_rings = 1024;
+inline constexpr uint32_t large_ring_bytes = 64 << 10, small_ring_bytes = 2 << 10;
+constexpr uint32_t bytes_of_ring(uint32_t ring) {
+  return ring < large_rings ? large_ring_bytes : small_ring_bytes;
+}
+// A record of this size always finds room in an empty ring, wherever that begins.
+constexpr uint32_t most_record_bytes(uint32_t bytes_of_ring) { return bytes_of_ring / 2; }
 inline constexpr uint32_t most_code_ranges = 1 << 18;
 inline constexpr uint32_t most_frames = 1023;
 
@@ -111,7 +119,7 @@ struct alignas(64) Control {
   // A free tells its stack, too: kind_free_at in place of kind_free.
   uint32_t free_stacks;
   // memflame looks only at rings below this: an agent raises it (atomic maximum) before it sets a
-  // ring owned. 0: nobody has, so all are looked at.
+  // ring owned. 0: nobody has, so all that are taken are looked at.
   uint32_t rings;
   uint32_t python;  // PythonWanted
   // While memflame rests, `rests` says for whom (enum Rest). A thread that needs it sets that to 0,
@@ -127,11 +135,11 @@ struct alignas(64) Control {
 
 enum Rest : uint32_t { rests_not, rests_until_arrival, rests_until_bell };
 
-// The state of Process and RingHead. A ring goes from free to taken (agent: its fields are being
-// set), to owned (agent), to ended (agent, when its thread has ended), to free (memflame, when it
-// has read the rest). An entry of Process goes from free to taken (memflame, or a forked child),
-// to asking (the child has filled it), to owned (memflame) or refused, to free (memflame; the child
-// if it was refused).
+// The state of Process and RingHead. An agent takes a ring by setting its bit in `taken`, fills in
+// the fields and sets it owned, and ended when its thread has ended. memflame reads the rest, sets
+// it free and then clears the bit. An entry of Process goes from free to taken (memflame, or a
+// forked child), to asking (the child has filled it), to owned (memflame) or refused, to free
+// (memflame; the child if it was refused).
 enum State : uint32_t {
   state_free,
   state_taken,
@@ -155,12 +163,14 @@ struct alignas(64) Process {
   // sets `answered` to the number of requests that it had seen before it read.
   uint32_t requests, answered;
   // Counted by the agent.
-  uint64_t reentered;           // calls from signal handlers that interrupted the agent
-  uint64_t lost, lost_bytes;    // allocations for which there was no room in a ring, or no ring
-  uint64_t lost_frees;          // in threads without a ring; others wait
+  uint64_t reentered;         // calls from signal handlers that interrupted the agent
+  uint64_t lost, lost_bytes;  // allocations for which there was no room in a ring
+  uint64_t ringless, ringless_bytes,
+      ringless_frees;           // allocations and frees in threads without one
   uint64_t waited_us;           // for room in rings and for tables
   uint64_t checked, differing;  // stacks walked twice, by an agent that is built to check itself
   uint64_t sample_ticks;        // of the TSC, to record sampled allocations; 0 if all are recorded
+  uint64_t namespaces;          // of libraries (dlmopen), whose allocators have no hooks
   uint64_t scripts_unread;      // stacks with functions of Python that could not be read or placed
   uint32_t python;              // PythonState
   uint64_t functions[function_count];  // addresses of the real functions; 0 = not there
@@ -208,7 +218,9 @@ enum Kind : uint8_t {
 inline bool has_stack(Kind kind) { return kind == kind_alloc || kind == kind_free_at; }
 
 // A stack is told by what differs from the stack that the thread told before: it keeps that many of
-// its outermost frames, and adds others. A cut stack keeps none, and the one after it too.
+// its outermost frames, and adds others. A cut stack keeps none, and the one after it too. Where a
+// stack is larger than a record may be, records with the pointer 0 come before it: they add
+// its outer frames, and tell of no block.
 struct Alloc {
   uint64_t pointer = 0, time = 0, size = 0;
   uint32_t kept = 0, pushed = 0;  // frames
@@ -303,8 +315,8 @@ struct Hello {
 struct Welcome {
   uint32_t version = protocol_version;
   uint32_t accepted = 0;
-  uint32_t process = 0;  // its index
-  uint32_t unused = 0;
+  uint32_t process = 0;                  // its index
+  uint32_t rings = 0;                    // that it is to map: large_rings or most_rings
   uint64_t rows_at = 0, rows_bytes = 0;  // in the tables
 };
 
@@ -313,9 +325,16 @@ struct Welcome {
 inline constexpr uint64_t page = 4096;
 constexpr uint64_t pages_for(uint64_t bytes) { return (bytes + page - 1) / page * page; }
 inline constexpr uint64_t processes_at = page;
-inline constexpr uint64_t heads_at = processes_at + pages_for(sizeof(Process) * most_processes);
+inline constexpr uint64_t taken_at = processes_at + pages_for(sizeof(Process) * most_processes);
+inline constexpr uint64_t heads_at = taken_at + pages_for(most_rings / 8);
 inline constexpr uint64_t rings_at = heads_at + pages_for(sizeof(RingHead) * most_rings);
-inline constexpr uint64_t exchange_bytes = rings_at + uint64_t{ring_bytes} * most_rings;
+// From rings_at on. The end of the last ring, for most_rings.
+constexpr uint64_t place_of_ring(uint32_t ring) {
+  return ring < large_rings ? uint64_t{large_ring_bytes} * ring
+                            : uint64_t{large_ring_bytes} * large_rings +
+                                  uint64_t{small_ring_bytes} * (ring - large_rings);
+}
+inline constexpr uint64_t exchange_bytes = rings_at + place_of_ring(most_rings);
 inline constexpr uint64_t rows_at_least = pages_for(sizeof(CodeRange) * most_code_ranges);
 
 }  // namespace memflame::inside

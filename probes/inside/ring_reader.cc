@@ -2,6 +2,8 @@
 #include "probes/inside/ring_reader.h"
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -11,9 +13,6 @@ namespace {
 
 constexpr size_t batch_events = 64;
 constexpr size_t batch_frames = 8192;
-constexpr uint64_t ring_mask = ring_bytes - 1;
-// A process that waits for room is given it in pieces, before the round ends.
-constexpr uint64_t room_step = ring_bytes / 4;
 constexpr uint64_t ticks_of_a_record = 16;  // at least
 constexpr uint64_t end_of_user_space = uint64_t{1} << 47U;
 
@@ -27,6 +26,7 @@ struct RingReader::Ring {
   uint32_t index = 0;
   uint32_t process = 0;
   uint32_t space = 0;
+  uint32_t bytes = 0;
   bool active = false;
   bool is_damaged = false;
   bool has_ended = false;
@@ -40,6 +40,8 @@ struct RingReader::Ring {
   uint64_t freed_address = 0;
   LiveBlocks::Freed freed;  // its last free
   BlockEvents::Teller teller;
+
+  bool is_large() const { return bytes == large_ring_bytes; }
 };
 
 struct RingReader::Event {
@@ -60,7 +62,7 @@ RingReader::RingReader(Exchange& exchange, StackTree& stacks, LiveBlocks& blocks
       blocks_(blocks),
       ticks_(ticks),
       owners_(most_processes),
-      rings_(most_rings) {
+      known_(most_rings / 64) {
   blocks_.set_window(ticks_.of_us(slack_us));
   batch_.reserve(batch_events);
   batch_words_.reserve(batch_frames + most_frames);
@@ -116,30 +118,36 @@ void RingReader::find_rings() {
   const uint32_t count =
       told < std::max(known_rings_, 1U) ? most_rings : std::min(told, most_rings);
   known_rings_ = std::max(known_rings_, std::min(told, most_rings));
-  for (uint32_t i = 0; i < count; ++i) {
-    RingHead& head = exchange_.head(i);
-    const uint32_t state = taken_once(head.state);
-    if (state != state_owned && state != state_ended) continue;
-    if (rings_[i] && rings_[i]->active) continue;
-    const uint32_t process = taken_once(head.process);
-    if (process >= most_processes || !owners_[process].space) continue;
-    if (!rings_[i]) rings_[i] = std::make_unique<Ring>();
-    Ring& ring = *rings_[i];
-    ring.index = i;
-    ring.process = process;
-    ring.space = owners_[process].space.index;
-    ring.active = true;
-    ++owners_[process].rings;
-    ring.memory = exchange_.ring(i);
-    ring.words.resize(most_frames);
-    ring.mean = 0;
-    ring.chain.begin(stacks_.root(owners_[process].space));
-    ring.teller.ring = i;
-    if (events_ != nullptr)
-      events_->begin(ring.teller, owners_[process].space, owners_[process].pid,
-                     taken_once(head.thread));
-    active_.push_back(&ring);
-  }
+  for (uint32_t first = 0; first < count; first += 64)
+    for (uint64_t fresh = taken_once(exchange_.taken(first / 64)) & ~known_[first / 64]; fresh != 0;
+         fresh &= fresh - 1)
+      find_ring(first + static_cast<uint32_t>(std::countr_zero(fresh)));
+}
+
+void RingReader::find_ring(uint32_t index) {
+  RingHead& head = exchange_.head(index);
+  const uint32_t state = taken_once(head.state);
+  if (state != state_owned && state != state_ended) return;
+  const uint32_t process = taken_once(head.process);
+  if (process >= most_processes || !owners_[process].space) return;
+  if (index >= rings_.size()) rings_.resize(index + 1);
+  if (!rings_[index]) rings_[index] = std::make_unique<Ring>();
+  Ring& ring = *rings_[index];
+  ring.index = index;
+  ring.bytes = bytes_of_ring(index);
+  ring.process = process;
+  ring.space = owners_[process].space.index;
+  ring.active = true;
+  ++owners_[process].rings;
+  ring.memory = exchange_.ring(index);
+  ring.mean = 0;
+  ring.chain.begin(stacks_.root(owners_[process].space));
+  ring.teller.ring = index;
+  if (events_ != nullptr)
+    events_->begin(ring.teller, owners_[process].space, owners_[process].pid,
+                   taken_once(head.thread));
+  known_[index / 64] |= uint64_t{1} << index % 64;
+  active_.push_back(&ring);
 }
 
 // How far it has come. Its state is read first: if it has ended, nothing comes after that.
@@ -147,7 +155,7 @@ void RingReader::look_at(Ring& ring) {
   const RingHead& head = exchange_.head(ring.index);
   ring.has_ended = taken_once(head.state) == state_ended;
   ring.limit = taken_once(head.head);
-  if (ring.limit - ring.tail > ring_bytes || (ring.limit & 7) != 0) damage(ring);
+  if (ring.limit - ring.tail > ring.bytes || (ring.limit & 7) != 0) damage(ring);
   if (ring.is_damaged) ring.tail = ring.limit;
   if (peek(ring)) ready_.push_back(&ring);
 }
@@ -155,11 +163,11 @@ void RingReader::look_at(Ring& ring) {
 // Finds the next record, if a whole one is there.
 bool RingReader::peek(Ring& ring) {
   while (ring.tail != ring.limit) {
-    const uint64_t offset = ring.tail & ring_mask;
-    const uint64_t room = std::min(ring.limit - ring.tail, ring_bytes - offset);
+    const uint64_t offset = ring.tail & (ring.bytes - 1);
+    const uint64_t room = std::min(ring.limit - ring.tail, ring.bytes - offset);
     const Kind kind = kind_of(taken_once(ring.memory[offset / 8]));
-    if (kind == kind_pad && ring_bytes - offset <= ring.limit - ring.tail) {
-      ring.tail += ring_bytes - offset;
+    if (kind == kind_pad && ring.bytes - offset <= ring.limit - ring.tail) {
+      ring.tail += ring.bytes - offset;
       continue;
     }
     if (kind == kind_pad || kind >= kind_count || room < 16 || (has_stack(kind) && room < 24) ||
@@ -181,7 +189,7 @@ void RingReader::damage(Ring& ring) {
 
 void RingReader::set_free(Ring& ring) {
   RingHead& head = exchange_.head(ring.index);
-  if (saves_memory_) exchange_.give_back(ring.index, 0, ring_bytes);
+  if (saves_memory_ && ring.is_large()) exchange_.give_back(ring.index, 0, ring.bytes);
   ring.active = false;
   ring.is_damaged = ring.has_ended = false;
   ring.tail = ring.limit = ring.told = 0;
@@ -190,20 +198,23 @@ void RingReader::set_free(Ring& ring) {
   publish(head.head, uint64_t{0});
   publish(head.tail, uint64_t{0});
   publish(head.state, uint32_t{state_free});
+  const uint64_t bit = uint64_t{1} << ring.index % 64;
+  known_[ring.index / 64] &= ~bit;
+  std::atomic_ref(exchange_.taken(ring.index / 64)).fetch_and(~bit);
 }
 
 // Whole pages only, and before the owner learns that it may write there.
 void RingReader::give_pages(Ring& ring) {
   const uint64_t read = ring.tail - ring.tail % page;
   if (read <= ring.told) return;
-  exchange_.give_back(ring.index, std::max(ring.told, read - std::min(read, uint64_t{ring_bytes})),
+  exchange_.give_back(ring.index, std::max(ring.told, read - std::min(read, uint64_t{ring.bytes})),
                       read);
   publish(exchange_.head(ring.index).tail, read);
   ring.told = read;
 }
 
 void RingReader::give_room(Ring& ring) {
-  if (saves_memory_) return give_pages(ring);
+  if (saves_memory_ && ring.is_large()) return give_pages(ring);
   if (ring.told == ring.tail) return;
   publish(exchange_.head(ring.index).tail, ring.tail);
   ring.told = ring.tail;
@@ -247,7 +258,7 @@ bool RingReader::is_possible_gap(const Ring& ring, uint64_t records) const {
 
 // Takes the record that peek() has found.
 void RingReader::decode(Ring& ring) {
-  const uint64_t offset = ring.tail & ring_mask;
+  const uint64_t offset = ring.tail & (ring.bytes - 1);
   const uint64_t* words = ring.memory + offset / 8;
   const uint64_t first = taken_once(words[0]);
   Event event;
@@ -257,7 +268,7 @@ void RingReader::decode(Ring& ring) {
   event.ticks = possible_time(ring);
   uint64_t length = 16;
   if (has_stack(event.kind)) {
-    const uint64_t room = std::min(ring.limit - ring.tail, ring_bytes - offset);
+    const uint64_t room = std::min(ring.limit - ring.tail, ring.bytes - offset);
     const Alloc alloc = alloc_of(first, event.ticks, taken_once(words[2]));
     length = 24 + uint64_t{alloc.pushed} * 8;
     if (room < length || alloc.kept > ring.chain.depth() ||
@@ -269,7 +280,7 @@ void RingReader::decode(Ring& ring) {
   } else if (event.kind == kind_code) {
     const Code code = code_of(taken_once(words[2]), taken_once(words[3]));
     length = uint64_t{words_of(code)} * 8;
-    if (std::min(ring.limit - ring.tail, ring_bytes - offset) < length ||
+    if (std::min(ring.limit - ring.tail, ring.bytes - offset) < length ||
         code.name_bytes > bpf::max_script_name || code.file_bytes > bpf::max_script_file ||
         code.line_bytes > most_line_bytes)
       return damage(ring);
@@ -284,7 +295,8 @@ void RingReader::decode(Ring& ring) {
     ring.mean = *mean;
   }
   ring.tail += length;
-  if (ring.tail - ring.told >= room_step) give_room(ring);
+  // A process that waits for room is given it in pieces, before the round ends.
+  if (ring.tail - ring.told >= ring.bytes / 4) give_room(ring);
   if (event.kind == kind_mean || event.kind == kind_code ||
       (event.kind == kind_gap && events_ == nullptr))
     return;
@@ -341,6 +353,7 @@ void RingReader::decode_stack(Ring& ring, Event& event, const Alloc& alloc, cons
     *to++ = word;
     ring.chain.push(word);
   }
+  if (event.pointer == 0) return;  // frames of the stack that the next record tells
   event.key = StackTree::key(ring.chain.hash(), alloc.function, alloc.stop);
   ++statistics_.stacks;
   if (event.kind == kind_free_at) ++statistics_.free_stacks;
@@ -358,8 +371,10 @@ void RingReader::finish_batch() {
 
 void RingReader::intern(Event& event) {
   Ring& ring = *event.ring;
+  if (ring.words.size() < event.kept + event.pushed) ring.words.resize(event.kept + event.pushed);
   std::copy_n(batch_words_.begin() + event.first_word, event.pushed,
               ring.words.begin() + event.kept);
+  if (event.pointer == 0) return;
   event.stack = stacks_.find(event.key);
   if (event.stack != 0) return;
   StackTree::Stack stack;

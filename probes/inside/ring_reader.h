@@ -91,6 +91,7 @@ class RingReader {
   size_t round(uint64_t horizon, uint64_t ns);
   size_t merge(uint64_t horizon);
   void find_rings();
+  void find_ring(uint32_t index);
   void look_at(Ring& ring);
   bool peek(Ring& ring);
   void decode(Ring& ring);
@@ -119,6 +120,7 @@ class RingReader {
   std::vector<Pc> places_;                    // of one function
   std::vector<Owner> owners_;                 // by process
   std::vector<std::unique_ptr<Ring>> rings_;  // by index; null until it was owned
+  std::vector<uint64_t> known_;               // by index, a bit each: in `active_`
   std::vector<Ring*> active_, ready_;
   std::vector<Event> batch_;
   std::vector<uint64_t> batch_words_;  // frames of the batch, outermost first

@@ -24,7 +24,7 @@ namespace memflame::inside {
 class FrameChain {
  public:
   void begin(uint64_t root) {
-    if (hashes_.empty()) hashes_.resize(most_frames + 1);
+    if (hashes_.empty()) hashes_.resize(1);
     hashes_[0] = root;
     depth_ = 0;
   }
@@ -32,8 +32,9 @@ class FrameChain {
   void keep(uint32_t frames) { depth_ = frames; }
   // At most most_frames in all.
   void push(uint64_t word) {
-    hashes_[depth_ + 1] = mix(hashes_[depth_], word);
-    ++depth_;
+    const uint64_t hash = mix(hashes_[depth_], word);
+    if (++depth_ == hashes_.size()) hashes_.push_back(hash);
+    hashes_[depth_] = hash;
   }
   uint64_t hash() const { return hashes_[depth_]; }
 

@@ -45,13 +45,16 @@ void check_figures(const Run& run) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static Run exact(0), sampled(10000);
   Run& run = (size & 1) != 0 ? sampled : exact;
+  // A large ring or a small one.
+  const uint32_t index = (size & 2) != 0 ? large_rings : 0;
   run.reader.open(0, SpaceId{1}, {});
-  RingHead& head = run.exchange.head(0);
-  const size_t bytes = std::min<size_t>(size / 8 * 8, ring_bytes);
-  if (bytes != 0) std::memcpy(const_cast<uint64_t*>(run.exchange.ring(0)), data, bytes);
+  RingHead& head = run.exchange.head(index);
+  const size_t bytes = std::min<size_t>(size / 8 * 8, bytes_of_ring(index));
+  if (bytes != 0) std::memcpy(const_cast<uint64_t*>(run.exchange.ring(index)), data, bytes);
   // The last byte beyond the words may make the head a wrong one.
   publish(head.head, uint64_t{bytes} + (size % 8 == 7 ? data[size - 1] : 0));
   publish(head.state, uint32_t{state_owned});
+  publish(run.exchange.taken(index / 64), uint64_t{1} << index % 64);
   run.reader.read_rest();
   publish(head.state, uint32_t{state_ended});
   run.reader.read_rest();

@@ -130,11 +130,13 @@ bool say_hello(long fd, const Hello& hello, Welcome& welcome, int (&files)[2]) {
 }
 
 bool map_files(const Welcome& welcome, const int (&files)[2]) {
+  if (welcome.rings < large_rings || welcome.rings > most_rings) return false;
+  const uint32_t rings = inherited.exchange != nullptr ? inherited.rings : welcome.rings;
   const uint64_t table_bytes = welcome.rows_at + welcome.rows_bytes;
   void* const tables = map_memory(table_bytes, prot_read, map_shared | map_noreserve, files[1], 0);
   void* const exchange =
       tables == nullptr ? nullptr
-                        : map_memory(exchange_bytes, prot_read | prot_write,
+                        : map_memory(mapped_bytes(rings), prot_read | prot_write,
                                      map_shared | map_noreserve, files[0], 0, inherited.exchange);
   if (exchange == nullptr) {
     if (tables != nullptr) unmap_memory(tables, table_bytes);
@@ -145,9 +147,11 @@ bool map_files(const Welcome& welcome, const int (&files)[2]) {
   inherited.rows_at = welcome.rows_at;
   inherited.rows_bytes = welcome.rows_bytes;
   inherited.index = welcome.process;
-  syscall6(__NR_madvise, as_word(exchange), exchange_bytes, advise_dontdump);
+  syscall6(__NR_madvise, as_word(exchange), static_cast<long>(mapped_bytes(rings)),
+           advise_dontdump);
   syscall6(__NR_madvise, as_word(tables), static_cast<long>(table_bytes), advise_dontdump);
   inherited.exchange = static_cast<uint8_t*>(exchange);
+  inherited.rings = rings;
   inherited.tables = static_cast<uint8_t*>(tables);
   return true;
 }

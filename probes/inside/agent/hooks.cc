@@ -79,12 +79,12 @@ bool lacks_ring() {
 void count_unrecorded(const void* pointer, size_t size) {
   if (!lacks_ring() || pointer == nullptr) return;
   note_block(reinterpret_cast<uint64_t>(pointer), false);
-  add(here->process->lost, 1);
-  add(here->process->lost_bytes, size);
+  add(here->process->ringless, 1);
+  add(here->process->ringless_bytes, size);
 }
 
 void count_unrecorded_free() {
-  if (lacks_ring()) add(here->process->lost_frees, 1);
+  if (lacks_ring()) add(here->process->ringless_frees, 1);
 }
 
 // Calls a real function that may call hooks: what they see is this call's.

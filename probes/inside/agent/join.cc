@@ -3,6 +3,7 @@
 // and a ring for each thread.
 #include "join.h"
 
+#include "answers.h"
 #include "filter.h"
 #include "python_stack.h"
 #include "sampling.h"
@@ -51,6 +52,8 @@ void take_places(Here& now) {
   now.index = inherited.index;
   now.control = reinterpret_cast<Control*>(inherited.exchange);
   now.process = reinterpret_cast<Process*>(inherited.exchange + processes_at) + inherited.index;
+  now.taken = reinterpret_cast<uint64_t*>(inherited.exchange + taken_at);
+  now.ring_count = inherited.rings;
   now.heads = reinterpret_cast<RingHead*>(inherited.exchange + heads_at);
   now.rings = inherited.exchange + rings_at;
   now.ranges = reinterpret_cast<const CodeRange*>(inherited.tables);
@@ -127,6 +130,7 @@ Here* begin_run(Here* now, bool forked) {
   if (joined) {
     memory->wait_began = ticks();
     memory->generation = 1;
+    add(memory->process->namespaces, other_namespaces());
     if (!has_thread_key && &pthread_key_create != nullptr)
       has_thread_key = pthread_key_create(&thread_key, on_thread_end) == 0;
     store_release(here, memory);
@@ -174,13 +178,13 @@ uint32_t take_ring(Here& process) {
   const uint64_t ms = process.control->ticks_per_ms;
   if (load(process.no_ring_at) != 0 && ticks() - load(process.no_ring_at) < 100 * ms)
     return most_rings;
-  for (uint32_t ring = 0; ring < most_rings; ++ring) {
-    uint32_t expected = state_free;
-    if (load(process.heads[ring].state) == state_free &&
-        __atomic_compare_exchange_n(&process.heads[ring].state, &expected,
-                                    static_cast<uint32_t>(state_taken), false, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_RELAXED))
-      return ring;
+  for (uint32_t first = 0; first < process.ring_count; first += 64) {
+    uint64_t& taken = process.taken[first / 64];
+    for (uint64_t known = load(taken); known != ~uint64_t{0};) {
+      const uint64_t bit = ~known & (known + 1);  // the lowest that is free
+      known = __atomic_fetch_or(&taken, bit, __ATOMIC_ACQUIRE);
+      if ((known & bit) == 0) return first + static_cast<uint32_t>(__builtin_ctzll(bit));
+    }
   }
   store(process.no_ring_at, ticks());
   return most_rings;
@@ -207,7 +211,8 @@ Thread* begin_thread() {
   thread->generation = 0;
   forget_stack(*thread);
   thread->head = &process->heads[ring];
-  thread->records = process->rings + uint64_t{ring} * ring_bytes;
+  thread->ring_bytes = bytes_of_ring(ring);
+  thread->records = process->rings + place_of_ring(ring);
   // memflame frees a ring when it has read all of it: head and tail go on from there. Other
   // processes can write them, so an uneven head must not lead beyond the ring.
   thread->written = load(thread->head->head) / sizeof(uint64_t) * sizeof(uint64_t);
@@ -277,7 +282,8 @@ void leave_run() {
   if (here == nullptr || inherited.exchange == nullptr) return;
   if (load_acquire(here->phase) != phase_new) store(here->control->reading, 0U);
   constexpr long anonymous = map_private | map_anonymous | map_noreserve;
-  map_memory(exchange_bytes, prot_read | prot_write, anonymous, -1, 0, inherited.exchange);
+  map_memory(mapped_bytes(inherited.rings), prot_read | prot_write, anonymous, -1, 0,
+             inherited.exchange);
   map_memory(inherited.table_bytes, prot_read, anonymous, -1, 0, inherited.tables);
   // All but the page that threads look at.
   const uint64_t rest = (reinterpret_cast<uint64_t>(here) + 2 * page - 1) & ~(page - 1);

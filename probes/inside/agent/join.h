@@ -12,6 +12,7 @@ struct Inherited {
   uint8_t *exchange, *tables;
   uint64_t table_bytes, rows_at, rows_bytes;
   uint32_t index;  // of the process
+  uint32_t rings;  // that `exchange` has: as many as the first run gave
 };
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 extern Inherited inherited;
@@ -19,6 +20,9 @@ extern Inherited inherited;
 // Joins the run at this address, "SOCKET:TOKEN:FILTERS:FOLDER" (protocol.h): maps its files, and
 // fills `inherited`.
 bool shake_hands(const char* address);
+// Of the exchange, with this many rings.
+inline uint64_t mapped_bytes(uint32_t rings) { return rings_at + place_of_ring(rings); }
+
 // Joins the run of the parent, whose files are mapped.
 bool claim_entry();
 

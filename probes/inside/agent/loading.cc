@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The agent's functions that memflame has a thread call (attach_protocol.h), and the hooks of what
 // loads libraries (patch.h).
-#include "loaded.h"
+#include "answers.h"
+#include "hooked.h"
 #include "patch.h"
 #include "state.h"
 
@@ -14,7 +15,6 @@ extern "C" {
 AttachRequest memflame_request;
 MEMFLAME_HIDDEN uint64_t memflame_real_dlopen, memflame_real_dlmopen, memflame_real_dlsym,
     memflame_real_dlvsym;
-MEMFLAME_HIDDEN void memflame_look_again();
 }
 
 namespace {
@@ -47,6 +47,14 @@ Found as_address(AttachResult result) { return reinterpret_cast<Found>(uint64_t{
 namespace memflame::inside {
 
 void follow_libraries() { store(seen_adds, 1); }
+bool follows_libraries() { return load(seen_adds) != 0; }
+
+void look_again() {
+  const unsigned long long seen = load(seen_adds);
+  if (seen == 0 || seen == adds_now()) return;
+  const auto find = reinterpret_cast<void* (*)(void*, const char*)>(memflame_real_dlsym);
+  find(reinterpret_cast<void*>(memflame_request.handle), "memflame_hooks_again");
+}
 
 }  // namespace memflame::inside
 
@@ -90,13 +98,33 @@ MEMFLAME_VISIBLE void memflame_hooks_in() __attribute__((ifunc("memflame_hooks_i
 MEMFLAME_VISIBLE void memflame_hooks_again() __attribute__((ifunc("memflame_hooks_again_now")));
 MEMFLAME_VISIBLE void memflame_hooks_out() __attribute__((ifunc("memflame_hooks_out_now")));
 
-// Libraries may have come since: the thread is about to take the loader's lock anyway.
-MEMFLAME_HIDDEN void memflame_look_again() {
-  const unsigned long long seen = load(seen_adds);
-  if (seen == 0 || seen == adds_now()) return;
-  const auto find = reinterpret_cast<void* (*)(void*, const char*)>(memflame_real_dlsym);
-  if (find != nullptr)
-    find(reinterpret_cast<void*>(memflame_request.handle), "memflame_hooks_again");
+// What the hooks answer; null: they go on in the real function. Libraries may have come since the
+// last call: the thread is about to take the loader's lock anyway.
+MEMFLAME_HIDDEN void* memflame_before_dlopen(const char* file, int flags) {
+  find_loaders();
+  look_again();
+  return open_library(file, flags);
+}
+
+MEMFLAME_HIDDEN void* memflame_before_dlmopen(long space) {
+  constexpr long new_space = -1;
+  find_loaders();
+  look_again();
+  if (space == new_space) count_namespace();
+  return nullptr;
+}
+
+MEMFLAME_HIDDEN void* memflame_before_dlsym(void* handle, const char* name, long, uint64_t caller) {
+  find_loaders();
+  look_again();
+  return answer(handle, name, nullptr, caller);
+}
+
+MEMFLAME_HIDDEN void* memflame_before_dlvsym(void* handle, const char* name, const char* version,
+                                             uint64_t caller) {
+  find_loaders();
+  look_again();
+  return version != nullptr ? answer(handle, name, version, caller) : nullptr;
 }
 
 }  // extern "C"
@@ -121,15 +149,20 @@ MEMFLAME_HIDDEN void memflame_look_again() {
       ".cfi_adjust_cfa_offset 8\n"  \
       "push %rdx\n"                 \
       ".cfi_adjust_cfa_offset 8\n"  \
-      "call memflame_look_again\n"  \
+      "mov 24(%rsp), %rcx\n"        \
+      "call memflame_before_" #name \
+      "\n"                          \
       "pop %rdx\n"                  \
       ".cfi_adjust_cfa_offset -8\n" \
       "pop %rsi\n"                  \
       ".cfi_adjust_cfa_offset -8\n" \
       "pop %rdi\n"                  \
       ".cfi_adjust_cfa_offset -8\n" \
+      "test %rax, %rax\n"           \
+      "jne 1f\n"                    \
       "jmp *memflame_real_" #name   \
       "(%rip)\n"                    \
+      "1: ret\n"                    \
       ".cfi_endproc\n"              \
       ".size memflame_" #name ", . - memflame_" #name "\n")
 // NOLINTEND(cppcoreguidelines-macro-usage)
@@ -138,3 +171,12 @@ MEMFLAME_BEFORE(dlopen);
 MEMFLAME_BEFORE(dlmopen);
 MEMFLAME_BEFORE(dlsym);
 MEMFLAME_BEFORE(dlvsym);
+
+// A preloaded agent is found by these names, as by those of the hooks in hooks.cc.
+asm(".globl dlmopen, dlsym, dlvsym\n"
+    ".type dlmopen, @function\n"
+    ".type dlsym, @function\n"
+    ".type dlvsym, @function\n"
+    ".set dlmopen, memflame_dlmopen\n"
+    ".set dlsym, memflame_dlsym\n"
+    ".set dlvsym, memflame_dlvsym\n");

@@ -1,109 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "patch.h"
 
-#include "objects.h"
+#include "answers.h"
+#include "hooked.h"
 #include "python.h"
-#include "state.h"
 #include "sys.h"
-
-extern "C" {
-extern const char memflame_own_header[] asm("__ehdr_start") __attribute__((visibility("hidden")));
-
-// The agent's own, which no other file can take the place of (-Bsymbolic).
-void* malloc(size_t);
-void* calloc(size_t, size_t);
-void* realloc(void*, size_t);
-void* reallocarray(void*, size_t, size_t);
-void free(void*);
-void* memalign(size_t, size_t);
-void* aligned_alloc(size_t, size_t);
-int posix_memalign(void**, size_t, size_t);
-void* valloc(size_t);
-void* pvalloc(size_t);
-int dlclose(void*);
-
-// loading.cc
-__attribute__((visibility("hidden"))) void memflame_dlopen();
-__attribute__((visibility("hidden"))) void memflame_dlmopen();
-__attribute__((visibility("hidden"))) void memflame_dlsym();
-__attribute__((visibility("hidden"))) void memflame_dlvsym();
-extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlopen;
-extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlmopen;
-extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlsym;
-extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlvsym;
-// filter.cc
-__attribute__((visibility("hidden"))) void memflame_prctl();
-__attribute__((visibility("hidden"))) void memflame_syscall();
-extern __attribute__((visibility("hidden"))) uint64_t memflame_real_prctl;
-extern __attribute__((visibility("hidden"))) uint64_t memflame_real_syscall;
-
-// operators.h: declared without their arguments, as only their addresses are taken.
-#define MEMFLAME_OPERATOR(kind, member, number, name) \
-  __attribute__((visibility("hidden"))) void memflame_##kind##_##number();
-#include "operators.def"
-}
 
 namespace memflame::inside {
 namespace {
-
-using Place [[gnu::may_alias]] = uint64_t;  // of a pointer to a function
-
-struct Hooked {
-  const char* name;
-  uint64_t hook;
-  Place* original;  // 0: the process has none
-};
-
-template <class Function>
-uint64_t address_of(Function* function) {
-  return reinterpret_cast<uint64_t>(function);
-}
-
-template <class Function>
-Place* place_of(Function*& pointer) {
-  return reinterpret_cast<Place*>(&pointer);
-}
-
-#define MEMFLAME_REAL(name) \
-  { #name, address_of(&::name), place_of(real.name) }
-#define MEMFLAME_LOADING(name) \
-  { #name, address_of(&memflame_##name), &memflame_real_##name }
-
-constexpr uint32_t hooked_count = 37, first_operator = 17;
-
-// By value: made when it is asked for, so that it needs no relocations.
-struct HookedList {
-  Hooked all[hooked_count];
-};
-
-HookedList hooked_list() {
-  return {{
-      MEMFLAME_REAL(malloc),
-      MEMFLAME_REAL(calloc),
-      MEMFLAME_REAL(realloc),
-      MEMFLAME_REAL(reallocarray),
-      MEMFLAME_REAL(free),
-      MEMFLAME_REAL(memalign),
-      MEMFLAME_REAL(aligned_alloc),
-      MEMFLAME_REAL(posix_memalign),
-      MEMFLAME_REAL(valloc),
-      MEMFLAME_REAL(pvalloc),
-      MEMFLAME_REAL(dlclose),
-      MEMFLAME_LOADING(dlopen),
-      MEMFLAME_LOADING(dlmopen),
-      MEMFLAME_LOADING(dlsym),
-      MEMFLAME_LOADING(dlvsym),
-      MEMFLAME_LOADING(prctl),
-      MEMFLAME_LOADING(syscall),
-#define MEMFLAME_OPERATOR(kind, member, number, name) \
-  {name, address_of(&memflame_##kind##_##number), place_of(real_operators.member[number])},
-#include "operators.def"
-  }};
-}
-
-bool is_agent(const Object& object) {
-  return object.base == reinterpret_cast<uint64_t>(memflame_own_header);
-}
 
 bool is_loader(const Object& object) {
   return find_symbol(OwnMemory(), object.tables, object.base, "_rtld_global").address != 0;
@@ -116,11 +20,6 @@ struct Search {
   bool is_program = false;  // what defines malloc() is the program itself
   bool has_operators = false;
 };
-
-uint64_t defined(const Object& object, const char* name) {
-  const FoundSymbol found = find_symbol(OwnMemory(), object.tables, object.base, name);
-  return found.type == STT_FUNC ? found.address : 0;
-}
 
 int look_for_originals(MemflameLoaded* loaded, size_t, void* data) {
   Search& search = *static_cast<Search*>(data);
@@ -193,14 +92,6 @@ bool set_slot(const Object& object, uint64_t slot, uint64_t value) {
   return true;
 }
 
-const Hooked* hooked_named(const HookedList& list, const char* name) {
-  for (const Hooked& hooked : list.all)
-    if (hooked.name[0] == name[0] &&
-        OwnMemory().is_text(reinterpret_cast<uint64_t>(name), hooked.name))
-      return &hooked;
-  return nullptr;
-}
-
 void change_slot(const Object& object, const Elf64_Rela& relocation, uint64_t index,
                  Change& change) {
   const uint64_t type = ELF64_R_TYPE(relocation.r_info);
@@ -210,7 +101,7 @@ void change_slot(const Object& object, const Elf64_Rela& relocation, uint64_t in
   const auto* symbols = reinterpret_cast<const Elf64_Sym*>(object.tables.symbols);
   const auto* names = reinterpret_cast<const char*>(object.tables.names);
   const Hooked* const hooked =
-      hooked_named(change.list, names + symbols[ELF64_R_SYM(relocation.r_info)].st_name);
+      change.list.named(names + symbols[ELF64_R_SYM(relocation.r_info)].st_name);
   if (hooked == nullptr || *hooked->original == 0) return;
   if (object.segment_at(slot, sizeof(uint64_t)) == nullptr) return;
   const uint64_t value = load(*reinterpret_cast<const uint64_t*>(slot));
@@ -257,6 +148,7 @@ Changes change_all(bool puts_in) {
 AttachResult find_originals() {
   if (load_acquire(real.is_found) != 0) return attach_done;
   if (&dl_iterate_phdr == nullptr) return attach_unfounded;
+  find_loaders();
   Search search;
   dl_iterate_phdr(look_for_originals, &search);
   if (real.malloc == nullptr || real.free == nullptr) return attach_unfounded;

@@ -10,8 +10,9 @@
 //
 // What loads libraries is hooked too: dlopen(), dlsym() and the like first look whether there are
 // new objects, and then go on in the real function by a jump, so that this finds the same caller:
-// glibc searches libraries by the caller's RUNPATH. A library's own calls are seen from the first
-// dlsym() on.
+// glibc searches libraries by the caller's RUNPATH. dlsym() does not give away what has a hook, and
+// dlopen() of a path, for which the caller does not matter, looks again when it has returned
+// (answers.h). The calls of other libraries are seen from the next dlsym() on.
 //
 // What is not covered: addresses of functions that the program has kept since before, calls within
 // the allocator's own file, and the dynamic linker's own memory.
@@ -41,5 +42,8 @@ Changes take_hooks_out();
 bool hook_operators();
 // Hooks have been put in: libraries that come later are to have them, too.
 void follow_libraries();
+bool follows_libraries();
+// Puts hooks into libraries that have come since.
+void look_again();
 
 }  // namespace memflame::inside

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Finds the functions behind the hooks: the next ones in the order of the dynamic linker.
+#include "answers.h"
+#include "hooked.h"
 #include "patch.h"
 #include "state.h"
-
-extern "C" {
-void* dlsym(void*, const char*) __attribute__((weak));
-extern __attribute__((visibility("hidden"))) uint64_t memflame_real_prctl, memflame_real_syscall;
-}
 
 namespace memflame::inside {
 namespace {
@@ -17,7 +14,8 @@ uint32_t progress;
 template <class Pointer>
 void find(Pointer& pointer, const char* name) {
   void* const rtld_next = reinterpret_cast<void*>(-1L);
-  pointer = reinterpret_cast<Pointer>(&dlsym != nullptr ? dlsym(rtld_next, name) : nullptr);
+  const auto look_up = reinterpret_cast<void* (*)(void*, const char*)>(memflame_real_dlsym);
+  pointer = reinterpret_cast<Pointer>(look_up != nullptr ? look_up(rtld_next, name) : nullptr);
 }
 
 }  // namespace
@@ -27,6 +25,7 @@ bool find_real_slowly() {
   if (!__atomic_compare_exchange_n(&progress, &expected, static_cast<uint32_t>(in_progress), false,
                                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     return expected == found;
+  find_loaders();
   find(real.calloc, "calloc");
   find(real.realloc, "realloc");
   find(real.reallocarray, "reallocarray");
@@ -37,15 +36,11 @@ bool find_real_slowly() {
   find(real.valloc, "valloc");
   find(real.pvalloc, "pvalloc");
   find(real.dlclose, "dlclose");
-  void *prctl = nullptr, *syscall = nullptr;
-  find(prctl, "prctl");
-  find(syscall, "syscall");
-  memflame_real_prctl = reinterpret_cast<uint64_t>(prctl);
-  memflame_real_syscall = reinterpret_cast<uint64_t>(syscall);
   void* (*allocate)(size_t) = nullptr;
   find(allocate, "malloc");
   real.malloc = allocate;
   if (hook_operators()) follow_libraries();
+  begin_answering();
   store_release(real.is_found, 1U);
   store_release(progress, static_cast<uint32_t>(found));
   return true;

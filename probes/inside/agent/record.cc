@@ -18,7 +18,7 @@ constexpr uint32_t first_nap_us = 50, most_nap_us = 400;
 
 bool has_room(Thread& thread, uint64_t bytes) {
   thread.tail = load_acquire(thread.head->tail);
-  return thread.written + bytes - thread.tail <= ring_bytes;
+  return thread.written + bytes - thread.tail <= thread.ring_bytes;
 }
 
 // Waits until `bytes` are free in the ring, and then until half of it is, as each nap costs some
@@ -27,7 +27,7 @@ bool make_room(Thread& thread, uint64_t bytes, Patience patience) {
   if (has_room(thread, bytes)) return true;
   uint32_t nap_us = first_nap_us;
   while (load(here->control->reading) != 0 && wait_a_little(nap_us, patience)) {
-    if (has_room(thread, ring_bytes / 2)) return true;
+    if (has_room(thread, thread.ring_bytes / 2)) return true;
     if (nap_us < most_nap_us) nap_us *= 2;
   }
   return has_room(thread, bytes);
@@ -35,17 +35,17 @@ bool make_room(Thread& thread, uint64_t bytes, Patience patience) {
 
 // Room for that many words in a row; null if there is none.
 uint64_t* reserve(Thread& thread, uint32_t words, Patience patience) {
-  const uint64_t offset = thread.written % ring_bytes;
-  const uint64_t left = ring_bytes - offset, bytes = uint64_t{words} * word_bytes;
+  const uint64_t offset = thread.written & (thread.ring_bytes - 1);
+  const uint64_t left = thread.ring_bytes - offset, bytes = uint64_t{words} * word_bytes;
   const uint64_t needed = bytes <= left ? bytes : left + bytes;
-  if (MEMFLAME_UNLIKELY(thread.written + needed - thread.tail > ring_bytes) &&
+  if (MEMFLAME_UNLIKELY(thread.written + needed - thread.tail > thread.ring_bytes) &&
       !make_room(thread, needed, patience))
     return nullptr;
   if (MEMFLAME_UNLIKELY(bytes > left)) {
     *reinterpret_cast<uint64_t*>(thread.records + offset) = word0(0, kind_pad);
     thread.written += left;
   }
-  return reinterpret_cast<uint64_t*>(thread.records + thread.written % ring_bytes);
+  return reinterpret_cast<uint64_t*>(thread.records + (thread.written & (thread.ring_bytes - 1)));
 }
 
 void publish(Thread& thread, uint32_t words) {
@@ -132,12 +132,31 @@ uint64_t* begin_stacked(Thread& thread, const Stacked& record, const ToldStack& 
   return to + 3;
 }
 
+// word_of(i): of the fresh frame i, leaf first. False if there was no room.
+template <class WordOf>
+bool write_frames(Thread& thread, Stacked record, ToldStack stack, const WordOf& word_of,
+                  Patience patience) {
+  const uint32_t most = most_record_bytes(thread.ring_bytes) / word_bytes - 3;
+  const void* const pointer = record.pointer;
+  uint32_t left = stack.fresh;
+  do {
+    // What does not fit is told before, from the outermost frames on.
+    stack.fresh = left <= most ? left : most;
+    left -= stack.fresh;
+    record.pointer = left == 0 ? pointer : nullptr;
+    uint64_t* const to = begin_stacked(thread, record, stack, patience);
+    if (MEMFLAME_UNLIKELY(to == nullptr)) return false;
+    for (uint32_t i = 0; i < stack.fresh; ++i) to[i] = word_of(left + i);
+    publish(thread, 3 + stack.fresh);
+    stack.kept += stack.fresh;
+  } while (MEMFLAME_UNLIKELY(left != 0));
+  return true;
+}
+
 bool write_with_functions(Thread& thread, Stacked record, const Walk& found, Patience patience) {
   const ToldStack stack = place_functions(thread, found, here->control->max_depth);
-  uint64_t* const to = begin_stacked(thread, record, stack, patience);
-  if (MEMFLAME_UNLIKELY(to == nullptr)) return false;
-  for (uint32_t i = 0; i < stack.fresh; ++i) to[i] = thread.functions->merged[i];
-  publish(thread, 3 + stack.fresh);
+  const auto word_of = [&](uint32_t i) { return thread.functions->merged[i]; };
+  if (!write_frames(thread, record, stack, word_of, patience)) return false;
   keep(thread, found);
   keep_told(thread, stack);
   return true;
@@ -154,11 +173,10 @@ bool write_stacked(Thread& thread, const Stacked& record, const Caller& caller, 
   check(thread, caller, found);
   if (thread.has_functions != 0) return write_with_functions(thread, record, found, patience);
   const ToldStack stack{found.kept_frames, found.fresh_frames, found.stop};
-  uint64_t* const to = begin_stacked(thread, record, stack, patience);
-  if (MEMFLAME_UNLIKELY(to == nullptr)) return false;
-  for (uint32_t i = 0; i < found.fresh_frames; ++i)
-    to[i] = thread.fresh[i].ip | (thread.fresh[i].is_exact != 0 ? exact_bit : 0);
-  publish(thread, 3 + found.fresh_frames);
+  const auto word_of = [&](uint32_t i) {
+    return thread.fresh[i].ip | (thread.fresh[i].is_exact != 0 ? exact_bit : 0);
+  };
+  if (!write_frames(thread, record, stack, word_of, patience)) return false;
   keep(thread, found);
   return true;
 }
@@ -166,12 +184,22 @@ bool write_stacked(Thread& thread, const Stacked& record, const Caller& caller, 
 }  // namespace
 
 bool record_code(Thread& thread, uint64_t address, const bpf::script_code_record& code) {
-  const Code told{.first_line = code.first_line,
-                  .line_bytes = code.line_bytes <= most_line_bytes ? code.line_bytes : 0,
-                  .name_bytes = code.name.bytes,
-                  .file_bytes = code.file.bytes,
-                  .name_form = code.name.form,
-                  .file_form = code.file.form};
+  // Both together find room in a small ring, and no letter of theirs is cut in two.
+  constexpr uint32_t most_name = 256, most_file = 640;
+  const bool is_small = thread.ring_bytes == small_ring_bytes;
+  const auto at_most = [&](uint32_t bytes, uint32_t most) {
+    return is_small && bytes > most ? most : bytes;
+  };
+  Code told{.first_line = code.first_line,
+            .line_bytes = code.line_bytes <= most_line_bytes ? code.line_bytes : 0,
+            .name_bytes = at_most(code.name.bytes, most_name),
+            .file_bytes = at_most(code.file.bytes, most_file),
+            .name_form = code.name.form,
+            .file_form = code.file.form};
+  if (words_of(told) * word_bytes > most_record_bytes(thread.ring_bytes)) {
+    told.line_bytes = 0;
+    add(here->process->scripts_unread, 1);
+  }
   const uint32_t words = words_of(told);
   uint64_t* to = reserve(thread, words, Patience::unlimited);
   if (to == nullptr) return false;

@@ -76,6 +76,7 @@ struct Thread {
   uint32_t phase;
   uint32_t is_taken;  // of a spare one
   uint32_t ring;      // index
+  uint32_t ring_bytes;
   RingHead* head;
   uint8_t* records;            // the ring
   uint64_t written;            // = head->head
@@ -84,10 +85,10 @@ struct Thread {
   uint64_t busy_sp;            // of the caller of the hook that set `phase`
   uint64_t own_low, own_high;  // readable part of the stack that the thread began on
   uint64_t barrier;            // a page below it that could not be read; 0 = none
+  uint64_t frame_count;        // of `kept`
+  uint64_t solid;              // frames below this index rest on `words` alone
+  uint32_t generation;         // of the rules that `kept` was found with
   uint32_t is_main;
-  uint64_t frame_count;  // of `kept`
-  uint64_t solid;        // frames below this index rest on `words` alone
-  uint32_t generation;   // of the rules that `kept` was found with
   KeptFrame kept[most_frames + 1];
   Word words[most_words];
   FreshFrame fresh[most_frames + 1];
@@ -118,6 +119,8 @@ struct Here {
   uint32_t index;  // of `process`
   Control* control;
   Process* process;
+  uint64_t* taken;
+  uint32_t ring_count;
   RingHead* heads;
   uint8_t* rings;
   const CodeRange* ranges;

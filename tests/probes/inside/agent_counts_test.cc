@@ -16,7 +16,7 @@ TEST_CASE("agent counts: what is possible is added up") {
   const AgentFigures figures{.reentered = 1,
                              .lost = 2,
                              .lost_bytes = 2'000'000'000,
-                             .lost_frees = 3,
+                             .ringless_frees = 3,
                              .waited_us = 1'000'000,
                              .checked = 5,
                              .differing = 4,
@@ -29,7 +29,7 @@ TEST_CASE("agent counts: what is possible is added up") {
   CHECK(counts.reentered == 2);
   CHECK(counts.lost == 4);
   CHECK(counts.lost_bytes == 4'000'000'000);
-  CHECK(counts.lost_frees == 6);
+  CHECK(counts.ringless_frees == 6);
   CHECK(counts.waited_us == 2'000'000);
   CHECK(counts.checked == 10);
   CHECK(counts.differing == 8);
@@ -51,7 +51,7 @@ TEST_CASE("agent counts: figures of a process with one that cannot be are left o
     AgentCounts counts;
     counts.add(figures, second.of_threads(1));
     CHECK(counts.damaged == 1);
-    CHECK(counts.reentered + counts.lost_frees + counts.waited_us + counts.differing +
+    CHECK(counts.reentered + counts.ringless_frees + counts.waited_us + counts.differing +
               counts.sample_ticks + counts.scripts_unread ==
           0);
     CHECK(counts.lost + counts.checked == 0);
@@ -61,7 +61,7 @@ TEST_CASE("agent counts: figures of a process with one that cannot be are left o
     alone(&AgentFigures::reentered, value);
     alone(&AgentFigures::lost, value);
     alone(&AgentFigures::lost_bytes, value);
-    alone(&AgentFigures::lost_frees, value);
+    alone(&AgentFigures::ringless_frees, value);
     alone(&AgentFigures::waited_us, value);
     alone(&AgentFigures::checked, value);
     alone(&AgentFigures::differing, value);

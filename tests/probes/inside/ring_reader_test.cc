@@ -67,6 +67,53 @@ TEST_CASE("stacks are put together from what they share with the one before") {
   CHECK(bench.seen().stops[0] == 4);
 }
 
+TEST_CASE("frames that come before their stack are a part of it") {
+  Bench bench;
+  RingWriter ring(bench.exchange, 0, 0);
+  ring.alloc(0, 1, 8, {1, 2});
+  ring.alloc(0, 1, 8, {1, 2, 3, 4});
+  ring.alloc(0x10, 1, 8, {1, 2, 3, 4, 5});
+  bench.reader.read_rest();
+  CHECK(bench.stacks.size() == 2);
+  CHECK(addresses(bench.stacks.raw(1)) == Frames{0xf000, 5, 4, 3, 2, 1});
+  CHECK(bench.seen().stacks == 1);
+  CHECK(bench.blocks.counters().events == 1);
+}
+
+TEST_CASE("all rings are read, and are free again when their threads have ended") {
+  Bench bench;
+  constexpr int laps = 3;
+  for (int lap = 0; lap < laps; ++lap) {
+    std::vector<RingWriter> rings;
+    for (uint32_t i = 0; i < most_rings; ++i) rings.emplace_back(bench.exchange, i, i % 2);
+    for (uint32_t i = 0; i < most_rings; ++i) rings[i].alloc(16 + 16 * i, 2, 8, {i % 5});
+    CHECK(bench.reader.read_rest() == most_rings);
+    for (uint32_t i = 0; i < most_rings; ++i) rings[i].free(16 + 16 * i, 3);
+    for (RingWriter& ring : rings) ring.end();
+    CHECK(bench.reader.read_rest() == most_rings);
+    for (uint32_t i = 0; i < most_rings / 64; ++i) CHECK(bench.exchange.taken(i) == 0);
+  }
+  CHECK(bench.blocks.counters().freed == laps * most_rings);
+  CHECK(bench.blocks.table().size() == 0);
+}
+
+TEST_CASE("a small ring goes on at its beginning, with memory to be saved or not") {
+  Bench bench;
+  SUBCASE("not saved") {}
+  SUBCASE("saved") { bench.reader.save_memory(); }
+  RingWriter ring(bench.exchange, most_rings - 1, 0);
+  uint64_t events = 0;
+  for (int round = 0; round < 40; ++round) {
+    for (; ring.has_room(24 + 8 * 100); ++events)
+      ring.alloc(16 + events * 16, events, 1, Frames(1 + events % 97, events % 5));
+    bench.reader.read_rest();
+    CHECK(taken_once(bench.exchange.head(most_rings - 1).tail) == ring.written());
+  }
+  CHECK(ring.written() > 10 * small_ring_bytes);
+  CHECK(bench.blocks.counters().events == events);
+  CHECK(bench.seen().damaged == 0);
+}
+
 TEST_CASE("equal frames in two processes are two stacks") {
   Bench bench;
   RingWriter one(bench.exchange, 0, 0);
@@ -128,7 +175,7 @@ TEST_CASE("a ring goes on at its beginning, and its owner is told how much room 
     bench.reader.read_rest();
     CHECK(taken_once(bench.exchange.head(0).tail) == ring.written());
   }
-  CHECK(ring.written() > 10 * ring_bytes);
+  CHECK(ring.written() > 10 * large_ring_bytes);
   CHECK(bench.blocks.counters().events == events);
   CHECK(bench.seen().damaged == 0);
 }
@@ -136,7 +183,8 @@ TEST_CASE("a ring goes on at its beginning, and its owner is told how much room 
 TEST_CASE("rings that save memory have none for what was read, and lose nothing") {
   Bench bench;
   constexpr uint32_t threads = 64;
-  bench.reader.read_rest();  // looks at all heads
+  bench.reader.read_rest();  // looks at which are taken
+  for (uint32_t i = 0; i < threads; ++i) publish(bench.exchange.head(i).state, 0U);
   const uint64_t before = bench.exchange.bytes();
   std::vector<RingWriter> rings;
   for (uint32_t i = 0; i < threads; ++i) rings.emplace_back(bench.exchange, i, i % 2);
@@ -153,7 +201,7 @@ TEST_CASE("rings that save memory have none for what was read, and lose nothing"
     }
   };
   write(40);
-  CHECK(bench.exchange.bytes() - before > uint64_t{ring_bytes} * threads / 2);
+  CHECK(bench.exchange.bytes() - before > uint64_t{large_ring_bytes} * threads / 2);
   bench.reader.save_memory();
   write(40);
   // What each has begun, and no more.
@@ -317,7 +365,8 @@ TEST_CASE("a damaged record ends its ring, and no other") {
 }
 
 TEST_CASE("a head that cannot be is not followed") {
-  for (const uint64_t head : {uint64_t{12}, uint64_t{ring_bytes} + 8, UINT64_MAX, UINT64_MAX - 7}) {
+  for (const uint64_t head :
+       {uint64_t{12}, uint64_t{large_ring_bytes} + 8, UINT64_MAX, UINT64_MAX - 7}) {
     Bench bench;
     RingWriter bad(bench.exchange, 0, 0);
     bad.set_head(head);

@@ -18,6 +18,7 @@ class RingWriter {
     head.process = process;
     written_ = head.head;
     publish(head.state, uint32_t{state_owned});
+    std::atomic_ref(exchange.taken(index / 64)) |= uint64_t{1} << index % 64;
   }
 
   // `frames`: outermost first. As many as the last stack has in common are kept.
@@ -67,7 +68,7 @@ class RingWriter {
 
   // Any words, and a head that may be wrong.
   void write(const std::vector<uint64_t>& words) {
-    const uint64_t rest = ring_bytes - written_ % ring_bytes;
+    const uint64_t rest = bytes_of_ring(index_) - written_ % bytes_of_ring(index_);
     if (rest < words.size() * 8) {
       at(written_) = word0(0, kind_pad);
       written_ += rest;
@@ -79,12 +80,12 @@ class RingWriter {
   void set_head(uint64_t bytes) { publish(exchange_.head(index_).head, bytes); }
   uint64_t written() const { return written_; }
   bool has_room(uint64_t bytes) const {
-    return written_ + 2 * bytes - taken_once(exchange_.head(index_).tail) <= ring_bytes;
+    return written_ + 2 * bytes - taken_once(exchange_.head(index_).tail) <= bytes_of_ring(index_);
   }
 
  private:
   uint64_t& at(uint64_t offset) {
-    return const_cast<uint64_t*>(exchange_.ring(index_))[offset % ring_bytes / 8];
+    return const_cast<uint64_t*>(exchange_.ring(index_))[offset % bytes_of_ring(index_) / 8];
   }
 
   Exchange& exchange_;

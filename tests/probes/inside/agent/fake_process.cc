@@ -51,6 +51,7 @@ FakeProcess::FakeProcess() {
   sampling = {};
   sampling.keeps_all = 1;
   thread_ = new_thread();
+  thread_->ring_bytes = large_ring_bytes;
   thread_->head = head_.get();
   thread_->records = reinterpret_cast<uint8_t*>(ring_.data());
 }
@@ -85,8 +86,9 @@ std::unique_ptr<Thread> FakeProcess::new_thread() const {
 std::vector<uint64_t> FakeProcess::taken() {
   std::vector<uint64_t> words;
   uint64_t& at = head_->tail;
-  const auto word = [&] { return ring_[at % ring_bytes / sizeof(uint64_t)]; };
-  if (at != head_->head && kind_of(word()) == kind_pad) at += ring_bytes - at % ring_bytes;
+  const uint32_t bytes = thread_->ring_bytes;
+  const auto word = [&] { return ring_[at % bytes / sizeof(uint64_t)]; };
+  if (at != head_->head && kind_of(word()) == kind_pad) at += bytes - at % bytes;
   for (; at != head_->head; at += sizeof(uint64_t)) words.push_back(word());
   return words;
 }

@@ -46,6 +46,7 @@ class FakeProcess {
   // A thread that has not walked yet, on the same stack, which writes nothing.
   std::unique_ptr<Thread> new_thread() const;
   Thread& thread() { return *thread_; }
+  void use_small_ring() { thread_->ring_bytes = small_ring_bytes; }
   Control& control() { return *control_; }
   Process& shared() { return *process_; }
   FakeStack& stack() { return stack_; }
@@ -58,7 +59,7 @@ class FakeProcess {
   std::unique_ptr<Control> control_ = std::make_unique<Control>();
   std::unique_ptr<Process> process_ = std::make_unique<Process>();
   std::unique_ptr<RingHead> head_ = std::make_unique<RingHead>();
-  std::vector<uint64_t> ring_ = std::vector<uint64_t>(ring_bytes / sizeof(uint64_t));
+  std::vector<uint64_t> ring_ = std::vector<uint64_t>(large_ring_bytes / sizeof(uint64_t));
   std::vector<CodeRange> ranges_ = std::vector<CodeRange>(most_code_ranges);
   std::vector<unwind::row> rows_;
   std::unique_ptr<Here> here_ = std::make_unique<Here>();

@@ -104,6 +104,28 @@ TEST_CASE("a free tells its stack if that is wanted, against the last stack that
   CHECK(bench.record().kept == 3);
 }
 
+TEST_CASE("a small ring is told a deep stack in several records") {
+  Bench bench;
+  bench.process.use_small_ring();
+  constexpr uint64_t deep = 200, most = small_ring_bytes / 16 - 3;
+  for (uint64_t i = 0; i < deep; ++i) bench.word(2 + 3 * i) = leaf + 5;
+  bench.word(2 + 3 * deep) = last + 1;
+  Alloc alloc = bench.record();
+  CHECK(alloc.pointer == 0);
+  CHECK(alloc.kept == 0);
+  REQUIRE(alloc.pushed == most);
+  CHECK(bench.words[most + 2] == last + 1);  // the outermost frame comes first
+  const uint64_t at = most + 3;
+  REQUIRE(bench.words.size() > at + 3);
+  alloc = alloc_of(bench.words[at], bench.words[at + 1], bench.words[at + 2]);
+  CHECK(alloc.pointer == 0x7000);
+  CHECK(alloc.kept == most);
+  CHECK(alloc.pushed == deep + 2 - most);
+  CHECK(bench.words[at + 3] == leaf + 9);
+  CHECK(bench.words.size() == at + 3 + alloc.pushed);
+  CHECK(bench.record().kept == deep + 2);
+}
+
 TEST_CASE("frames below a word that has changed are walked anew") {
   Bench bench;
   bench.record();
@@ -194,7 +216,7 @@ TEST_CASE("allocations for which a ring has no room are counted, and told when i
   Bench bench;
   Thread& thread = bench.process.thread();
   uint64_t count = 0;
-  while (bench.process.shared().lost == 0 && count < ring_bytes)
+  while (bench.process.shared().lost == 0 && count < large_ring_bytes)
     record_alloc(&thread, reinterpret_cast<void*>(16 * ++count), 5, fn_malloc,
                  {leaf + 9, bench.sp, 77});
   CHECK(bench.process.shared().lost == 1);
@@ -216,7 +238,7 @@ TEST_CASE("a free waits for room until memflame has read, beyond the limit for a
   Bench bench;
   Thread& thread = bench.process.thread();
   bench.process.control().max_wait_ms = 0;
-  while (thread.written + 16 <= ring_bytes) record_free(&thread, reinterpret_cast<void*>(16));
+  while (thread.written + 16 <= large_ring_bytes) record_free(&thread, reinterpret_cast<void*>(16));
   const uint64_t full = thread.written;
   std::thread reader([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -228,11 +250,11 @@ TEST_CASE("a free waits for room until memflame has read, beyond the limit for a
   CHECK(thread.lost == 0);
   // Not if memflame reads no more.
   bench.process.taken();
-  while (thread.written + 16 <= full + 16 + ring_bytes)
+  while (thread.written + 16 <= full + 16 + large_ring_bytes)
     record_free(&thread, reinterpret_cast<void*>(16));
   bench.process.control().reading = 0;
   record_free(&thread, reinterpret_cast<void*>(32));
-  CHECK(thread.written == full + 16 + ring_bytes);
+  CHECK(thread.written == full + 16 + large_ring_bytes);
 }
 
 TEST_CASE(

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "hooked.h"
+
+extern "C" {
+extern const char memflame_own_header[] asm("__ehdr_start") __attribute__((visibility("hidden")));
+
+// The agent's own, which no other file can take the place of (-Bsymbolic).
+void* malloc(size_t);
+void* calloc(size_t, size_t);
+void* realloc(void*, size_t);
+void* reallocarray(void*, size_t, size_t);
+void free(void*);
+void* memalign(size_t, size_t);
+void* aligned_alloc(size_t, size_t);
+int posix_memalign(void**, size_t, size_t);
+void* valloc(size_t);
+void* pvalloc(size_t);
+int dlclose(void*);
+
+// loading.cc
+__attribute__((visibility("hidden"))) void memflame_dlopen();
+__attribute__((visibility("hidden"))) void memflame_dlmopen();
+__attribute__((visibility("hidden"))) void memflame_dlsym();
+__attribute__((visibility("hidden"))) void memflame_dlvsym();
+// filter.cc
+__attribute__((visibility("hidden"))) void memflame_prctl();
+__attribute__((visibility("hidden"))) void memflame_syscall();
+
+// operators.h: declared without their arguments, as only their addresses are taken.
+#define MEMFLAME_OPERATOR(kind, member, number, name) \
+  __attribute__((visibility("hidden"))) void memflame_##kind##_##number();
+#include "operators.def"
+}
+
+namespace memflame::inside {
+namespace {
+
+template <class Function>
+uint64_t address_of(Function* function) {
+  return reinterpret_cast<uint64_t>(function);
+}
+
+template <class Function>
+Place* place_of(Function*& pointer) {
+  return reinterpret_cast<Place*>(&pointer);
+}
+
+#define MEMFLAME_REAL(name) \
+  { #name, address_of(&::name), place_of(real.name) }
+#define MEMFLAME_LOADING(name) \
+  { #name, address_of(&memflame_##name), &memflame_real_##name }
+
+}  // namespace
+
+HookedList hooked_list() {
+  return {{
+      MEMFLAME_REAL(malloc),
+      MEMFLAME_REAL(calloc),
+      MEMFLAME_REAL(realloc),
+      MEMFLAME_REAL(reallocarray),
+      MEMFLAME_REAL(free),
+      MEMFLAME_REAL(memalign),
+      MEMFLAME_REAL(aligned_alloc),
+      MEMFLAME_REAL(posix_memalign),
+      MEMFLAME_REAL(valloc),
+      MEMFLAME_REAL(pvalloc),
+      MEMFLAME_REAL(dlclose),
+      MEMFLAME_LOADING(dlopen),
+      MEMFLAME_LOADING(dlmopen),
+      MEMFLAME_LOADING(dlsym),
+      MEMFLAME_LOADING(dlvsym),
+      MEMFLAME_LOADING(prctl),
+      MEMFLAME_LOADING(syscall),
+#define MEMFLAME_OPERATOR(kind, member, number, name) \
+  {name, address_of(&memflame_##kind##_##number), place_of(real_operators.member[number])},
+#include "operators.def"
+  }};
+}
+
+const Hooked* HookedList::named(const char* name) const {
+  for (const Hooked& hooked : all)
+    if (hooked.name[0] == name[0] &&
+        OwnMemory().is_text(reinterpret_cast<uint64_t>(name), hooked.name))
+      return &hooked;
+  return nullptr;
+}
+
+bool is_agent(const Object& object) {
+  return object.base == reinterpret_cast<uint64_t>(memflame_own_header);
+}
+
+uint64_t defined(const Object& object, const char* name) {
+  const FoundSymbol found = find_symbol(OwnMemory(), object.tables, object.base, name);
+  return found.type == STT_FUNC ? found.address : 0;
+}
+
+}  // namespace memflame::inside

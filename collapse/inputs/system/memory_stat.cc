@@ -73,8 +73,8 @@ class MemoryStatReader : TextReader {
       const auto found = figures_.find(prefix + std::string(row.name));
       if (found == figures_.end()) continue;
       ++used;
-      const auto whole = stacks.find(row.whole);
-      const StackId caller = whole == stacks.end() ? StackId{} : whole->second;
+      const auto above = stacks.find(row.whole);
+      const StackId caller = above == stacks.end() ? StackId{} : above->second;
       stacks[row.name] = profile.push(caller, row.name, kind_of(row));
       own[row.name] = found->second;
       // Older kernels have no figure for the whole.

@@ -135,9 +135,9 @@ class StoreTimeline {
     order.reserve(by_stack.size());
     for (auto& [index, each] : by_stack) order.push_back(std::move(each));
     const auto most = [](const Stretches& values) {
-      int64_t most = 0;
-      for (const auto& [stretch, value] : values) most = std::max(most, value);
-      return most;
+      int64_t largest = 0;
+      for (const auto& [stretch, value] : values) largest = std::max(largest, value);
+      return largest;
     };
     std::stable_sort(order.begin(), order.end(),
                      [&](const auto& a, const auto& b) { return most(a.second) > most(b.second); });

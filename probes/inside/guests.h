@@ -81,6 +81,7 @@ class Guests {
   uint32_t begin(const Guest& guest, bool is_running);
   SpaceId begin_space(const Guest& guest, bool is_running);
   void answer(uint32_t index);
+  void publish_code(uint32_t index);
   bool expect_end(int process, uint32_t index);
   void end(uint32_t index);
 

@@ -53,6 +53,11 @@ class RingReader {
   void save_memory() { saves_memory_ = true; }
   // The rings of this process belong to a space from now on.
   void open(uint32_t process, SpaceId space, const Functions& functions, pid_t pid = 0);
+  // Where code of this process lies now that took the place of other code: for what is decoded from
+  // now on.
+  void follow_code(uint32_t process, std::vector<LaterCode> later) {
+    owners_[process].later = std::move(later);
+  }
   // It writes nothing more: takes the rest of its rings, and sets them free.
   void close(uint32_t process);
 
@@ -80,6 +85,7 @@ class RingReader {
     SpaceId space;
     Functions functions{};
     pid_t pid = 0;
+    std::vector<LaterCode> later;
   };
 
   size_t round(uint64_t horizon, uint64_t ns);
@@ -90,6 +96,7 @@ class RingReader {
   void decode(Ring& ring);
   void decode_code(Ring& ring, uint64_t address, const Code& code, const uint64_t* words);
   uint64_t place_of(const Ring& ring, uint64_t word);
+  uint64_t hashed(const Ring& ring, uint64_t word) const;
   void decode_stack(Ring& ring, Event& event, const Alloc& alloc, const uint64_t* words);
   void damage(Ring& ring);
   void set_free(Ring& ring);

@@ -2,6 +2,10 @@
 // Loads libraries one after the other at the same address, and uses each: three different ones, the
 // first one once more, and one that is replaced on disk while it is not loaded. States how much
 // each of them has allocated and not freed.
+//
+//   same_place DIRECTORY [--wait]
+//
+// The directory is for the library that is replaced.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -60,20 +64,18 @@ void use(const std::string& file, const Tenant& tenant) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc < 2) truth::fail("the first argument is a directory");
   truth::begin(argc, argv);
   for (const Tenant& tenant : {first, second, third, first})
     use(beside_program(tenant.file), tenant);
 
-  char directory[] = "/tmp/memflame-same-place-XXXXXX";
-  if (mkdtemp(directory) == nullptr) truth::fail("no temporary directory");
-  const std::string live = std::string(directory) + "/live.so";
-  const std::string next = std::string(directory) + "/next.so";
+  const std::string live = std::string(argv[1]) + "/live.so";
+  const std::string next = std::string(argv[1]) + "/next.so";
   copy(beside_program(second.file), live);
   use(live, second);
+  usleep(500'000);  // a file that is gone before it can be opened has no names
   copy(beside_program(third.file), next);
   if (rename(next.c_str(), live.c_str()) != 0) truth::fail("a library cannot be renamed");
   use(live, third);
-  unlink(live.c_str());
-  rmdir(directory);
   return truth::end();
 }

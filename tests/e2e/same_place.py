@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Libraries that are loaded one after the other at the same address: each has what it allocated, by both collectors,
 from the start and attached, in pictures and in recordings."""
-import json
+import os
 
 from lib import Memflame, Profile, Target, check, example, lossless, path, run
 
 COLLECTORS = ("kernel", "inside")
+FOLDER = path("libraries")
+os.mkdir(FOLDER)
 
 
 def compare(profile, truth, what):
@@ -15,7 +17,7 @@ def compare(profile, truth, what):
 
 
 for collector in COLLECTORS:
-    target = Target("same_place")
+    target = Target("same_place", FOLDER)
     memflame = Memflame("alloc", "--collect", collector, "-p", target.pid)
     truth = target.work()
     memflame.stop()
@@ -23,12 +25,12 @@ for collector in COLLECTORS:
     lossless(memflame.profile(), memflame.summary())
     compare(memflame.profile(), truth, f"{collector}, attached")
 
-    memflame = Memflame("alloc", "--collect", collector, "--", example("same_place")).wait()
+    memflame = Memflame("alloc", "--collect", collector, "--", example("same_place"), FOLDER).wait()
     compare(memflame.profile(), truth, f"{collector}, from the start")
 
     for detail in ("series", "events"):
         recording = path(f"{collector}-{detail}.mfr")
-        run("record", "--collect", collector, "--detail", detail, "-o", recording, "--", example("same_place"))
+        run("record", "--collect", collector, "--detail", detail, "-o", recording, "--", example("same_place"), FOLDER)
         picture = path(f"{collector}-{detail}.json")
-        run("report", recording, "-o", picture)
+        run("collapse", recording, "-o", picture)
         compare(Profile(picture), truth, f"{collector}, recorded with {detail}")

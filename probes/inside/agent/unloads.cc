@@ -2,8 +2,8 @@
 #include "unloads.h"
 
 extern "C" {
-// struct rtld_global of glibc: the namespaces, of which the first begins with its list of objects and
-// their number; locks; the number of loads.
+// struct rtld_global of glibc: the namespaces, of which the first begins with its list of objects
+// and their number; locks; the number of loads.
 extern const uint64_t memflame_rtld_global[] asm("_rtld_global") __attribute__((weak));
 // struct r_debug of <link.h>.
 extern const struct {

@@ -13,6 +13,7 @@
 #include "learn.h"
 #include "maps.h"
 #include "scripts.h"
+#include "turns.h"
 #include "user_stack.h"
 
 ALWAYS_INLINE struct code_slot* code_of(u32 at, u32 space) {
@@ -138,6 +139,7 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
     hash = settle_php(number, scratch->first_hash, hash);
   if (config.scripts && scratch->chain.end != script_none)
     hash = mark_scripts(stack, &scratch->chain, hash);
+  if (slot && slot->has_unmapped) hash = hash_turns(number, code, hash);
   hash = stack_key(hash);
   if (may_copy(slot, stack->stop)) {
     u64 key = copy_stack(number, entry);

@@ -28,6 +28,7 @@ enum {
   variance_shift = 10,      // variances are in squares of 2^this bytes
   freed_scripts_bits = 12,  // entries of `freed_scripts`, as a power of two
   max_interpreter_files = 256,
+  max_unmapped_ranges = 16,  // of a space, where code was unmapped
 };
 
 // How stacks are captured.
@@ -62,6 +63,7 @@ struct config {
   u64 min_size, max_size;  // blocks of other sizes are left out
   u32 tell_borrows;        // user space hears when a vfork child begins and ends to borrow
   u32 learns;              // programs look up mappings by themselves
+  u32 asks;                // the kernel can tell them what is mapped at an address
   u32 scripts;             // functions of interpreted languages are put into stacks
   u32 script_buffers;      // entries of the map of this name
   u32 sender;              // the object's number in its run, in the upper bits of a record's type

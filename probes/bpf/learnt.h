@@ -132,12 +132,12 @@ __attribute__((noinline)) u64 learnt_rule(u64 tag, u64 address) {
   return found;
 }
 
-// Whether a part of [start, end) was learnt.
-__attribute__((noinline)) int is_learnt(u64 tag, u64 start, u64 end) {
-  struct learnt_set* set = learnt_of(tag >> 32);
+// Whether a part of [start, end) was ever learnt of a space, as far as that is still there.
+__attribute__((noinline)) int is_learnt(u32 space, u64 start, u64 end) {
+  struct learnt_set* set = learnt_of(space);
   for (u32 i = 0; set && i < learnt_ways; ++i) {
     struct learnt_code* each = &set->codes[i];
-    if (each->tag == tag && each->start < end && start < each->end) return 1;
+    if (each->tag >> 32 == space && each->start < end && start < each->end) return 1;
   }
   return 0;
 }

@@ -78,6 +78,7 @@ __attribute__((noinline)) u32 claim_code_slot(u32 space, u32 parent) {
     if (!slot || __sync_val_compare_and_swap(&slot->space, 0, space) != 0) continue;
     slot->copies = config.new_space_copies;
     slot->list = list;
+    slot->has_unmapped = 0;
     if (config.scripts) inherit_interpreter(at, parent);
     return at;
   }
@@ -173,8 +174,10 @@ int memflame_exec(struct bpf_raw_tracepoint_args* ctx) {
   if (tgid == config.self) return 0;
   int wanted = is_wanted_at_exec(process, task);
   if (!process && !wanted) return 0;
-  if (process && process->space && !process->borrows && !process->waits_for_exec)
+  if (process && process->space && !process->borrows && !process->waits_for_exec) {
     tell_space(process->space, wanted ? by : by_nobody, space_end, task, 0);
+    forget_unmapped(process->space);
+  }
   if (!wanted) {
     bpf_map_delete_elem(&processes, &tgid);
     return 0;
@@ -234,9 +237,12 @@ __attribute__((noinline)) int void_code(u64 start, u64 end) {
   struct code_slot* slot = process ? code_of(process->code, process->space) : 0;
   if (!slot) return 0;
   // A program that is learning right now may not have stored yet what it saw before.
-  if (config.learns && (*(volatile u32*)&slot->learning || is_learnt(tag_of(slot), start, end)))
+  int learnt = config.asks && is_learnt(slot->space, start, end);
+  if (learnt || (config.asks && *(volatile u32*)&slot->learning))
     __sync_fetch_and_add(&slot->voided, 1);
-  if (!slot->list || !is_code(slot->list, start, end)) return 0;
+  int listed = slot->list && is_code(slot->list, start, end);
+  if (learnt || listed) note_unmapped(slot, start, end);
+  if (!listed) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
   __sync_fetch_and_add(&slot->unmaps, 1);
   *(volatile u64*)&slot->list = 0;
@@ -307,8 +313,10 @@ int memflame_exit(struct bpf_raw_tracepoint_args* ctx) {
   if (!process) return 0;
   if (BPF_CORE_READ(task, signal, live.counter) > 0) return 0;
   // Since 6.16 this runs before the memory is given back, so the last figures can be read here.
-  if (!process->borrows && process->space)
+  if (!process->borrows && process->space) {
     tell_space(process->space, 0, space_end, task, BPF_CORE_READ(task, mm));
+    forget_unmapped(process->space);
+  }
   if (process->borrows && config.tell_borrows) tell_space(process->space, 0, space_return, task, 0);
   bpf_map_delete_elem(&processes, &tgid);
   return 0;

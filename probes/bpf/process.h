@@ -21,13 +21,13 @@ struct process {
 // code_slots: the code mapped in a space, for unwinding. Mapped by user space, which publishes a
 // new list and then changes `list`; a program reads `list` once per walk.
 struct code_slot {
-  u32 space;     // 0 = free
-  s32 copies;    // how many stacks that met unknown code may still be copied; may fall below 0
-  u64 list;      // entries in code_mappings: first | count << 24 | id << 40; 0 = none yet
-  u32 unmaps;    // how often code was unmapped
-  u32 voided;    // how often what was learnt of the space was invalidated
-  u32 learning;  // programs that are learning of it right now
-  u32 pad;
+  u32 space;         // 0 = free
+  s32 copies;        // how many stacks that met unknown code may still be copied; may fall below 0
+  u64 list;          // entries in code_mappings: first | count << 24 | id << 40; 0 = none yet
+  u32 unmaps;        // how often code was unmapped
+  u32 voided;        // how often what was learnt of the space was invalidated
+  u32 learning;      // programs that are learning of it right now
+  u32 has_unmapped;  // some of its code was unmapped: turns.h
 };
 enum { code_first_bits = 24, code_count_bits = 16, code_id_bits = 16 };
 

@@ -65,7 +65,7 @@ std::vector<CodeRange> CodeTables::list_of(SpaceId space) {
   return list;
 }
 
-void CodeTables::publish(uint32_t process, SpaceId space) {
+void CodeTables::publish(uint32_t process, SpaceId space, const std::function<void()>& before) {
   const std::vector<CodeRange> list = list_of(space);
   const uint64_t now = monotonic_ns();
   const auto count = static_cast<uint32_t>(list.size());
@@ -82,6 +82,7 @@ void CodeTables::publish(uint32_t process, SpaceId space) {
   std::copy(list.begin(), list.end(), exchange_.code().begin() + first);
   Process& shared = exchange_.process(process);
   const uint64_t generation = taken_once(shared.generation);
+  if (before) before();
   memflame::inside::publish(shared.code, uint64_t{first} | uint64_t{count} << 32);
   memflame::inside::publish(shared.generation, generation + 1);
   const auto [old, old_count] = std::exchange(lists_[process], {first, count});

@@ -52,8 +52,9 @@ class CodeTables {
   // other processes must not wait for that.
   CodeTables(Exchange& exchange, Spaces& spaces, std::function<void()> meanwhile = {});
 
-  // Publishes the code that a space has now, for its process's agent, if that has changed.
-  void publish(uint32_t process, SpaceId space);
+  // Publishes the code that a space has now, for its process's agent, if that has changed. `before`
+  // is called just before agents see it.
+  void publish(uint32_t process, SpaceId space, const std::function<void()>& before = {});
   void release(uint32_t process, SpaceId space);
 
   const unwind::TableStatistics& statistics() const { return tables_.statistics(); }

@@ -124,7 +124,7 @@ bool Guests::begin(uint32_t index, Arrival arrival) {
   fresh.generation = taken_once(shared.generation);
   std::copy(std::begin(shared.functions), std::end(shared.functions), fresh.functions);
   std::memcpy(static_cast<void*>(&shared), &fresh, sizeof(shared));
-  parts_.code.publish(index, entry.space);
+  publish_code(index);
   by_pid_[entry.pid] = index;
   return true;
 }
@@ -148,7 +148,16 @@ void Guests::refresh(uint32_t index) {
   const Entry& entry = entries_[index];
   if (entry.pid == 0) return;
   parts_.processes.spaces().read_again(entry.space, monotonic_ns());
-  parts_.code.publish(index, entry.space);
+  publish_code(index);
+}
+
+// For the agent, and for the reader of what it writes from then on. Stacks that were walked by the
+// list before may go through code that has gone meanwhile.
+void Guests::publish_code(uint32_t index) {
+  const SpaceId space = entries_[index].space;
+  Spaces& spaces = parts_.processes.spaces();
+  parts_.code.publish(index, space, [&] { parts_.reader.read_as_of(spaces.read_at(space)); });
+  parts_.reader.follow_code(index, spaces.later_code_of(space, monotonic_ns()));
 }
 
 void Guests::lose(pid_t pid) {
@@ -275,11 +284,8 @@ void Guests::answer(uint32_t index) {
   if (now - entry.answered_ns < answer_interval_ns) return;
   Process& shared = parts_.exchange.process(index);
   const uint32_t asked = taken_once(shared.requests);
-  Spaces& spaces = parts_.processes.spaces();
-  spaces.read_again(entry.space, monotonic_ns());
-  parts_.code.publish(index, entry.space);
-  // Up to now stacks were walked by the list before, through code that has gone meanwhile.
-  parts_.reader.read_as_of(spaces.read_at(entry.space));
+  parts_.processes.spaces().read_again(entry.space, monotonic_ns());
+  publish_code(index);
   publish(shared.answered, asked);
   entry.answered = asked;
   entry.answered_ns = monotonic_ns();

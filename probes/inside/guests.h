@@ -89,6 +89,7 @@ class Guests {
   bool begin(uint32_t index, Arrival arrival);
   SpaceId begin_space(const Arrival& arrival);
   void answer(uint32_t index);
+  void publish_code(uint32_t index);
   bool expect_end(int process, uint32_t index);
   void end(uint32_t index);
   void add_counts(AgentCounts& counts, uint32_t index, uint32_t rings) const;

@@ -72,8 +72,12 @@ RingReader::~RingReader() = default;
 
 void RingReader::open(uint32_t process, SpaceId space, const Functions& functions, pid_t pid,
                       uint64_t began) {
-  owners_[process] = {
-      .space = space, .functions = functions, .pid = pid, .began = began, .rings = 0};
+  owners_[process] = {.space = space,
+                      .functions = functions,
+                      .pid = pid,
+                      .began = began,
+                      .rings = 0,
+                      .later = std::move(owners_[process].later)};
 }
 
 uint32_t RingReader::close(uint32_t process) {
@@ -337,6 +341,14 @@ uint64_t RingReader::place_of(const Ring& ring, uint64_t word) {
   return word & (exact_bit | pointer_mask);
 }
 
+// What stands for a frame in the stack's key: the address, and which code is there.
+uint64_t RingReader::hashed(const Ring& ring, uint64_t word) const {
+  const std::vector<LaterCode>& later = owners_[ring.process].later;
+  if (later.empty() || is_script({word, false})) return word;
+  const uint64_t address = word & pointer_mask;
+  return word ^ turn_at(later, (word & exact_bit) != 0 ? address : address - 1);
+}
+
 void RingReader::decode_stack(Ring& ring, Event& event, const Alloc& alloc, const uint64_t* words) {
   event.size = alloc.size;
   event.kept = alloc.kept;
@@ -351,7 +363,7 @@ void RingReader::decode_stack(Ring& ring, Event& event, const Alloc& alloc, cons
   for (uint32_t i = alloc.pushed; i-- > 0;) {  // the ring has the leaf first
     const uint64_t word = place_of(ring, taken_once(words[i]));
     *to++ = word;
-    ring.chain.push(word);
+    ring.chain.push(hashed(ring, word));
   }
   if (event.pointer == 0) return;  // frames of the stack that the next record tells
   event.key = StackTree::key(ring.chain.hash(), alloc.function, alloc.stop);

@@ -55,6 +55,11 @@ class RingReader {
   // `began`: by the TSC, before its first record.
   void open(uint32_t process, SpaceId space, const Functions& functions, pid_t pid = 0,
             uint64_t began = 0);
+  // Where code of this process lies now that took the place of other code: for what is decoded from
+  // now on.
+  void follow_code(uint32_t process, std::vector<LaterCode> later) {
+    owners_[process].later = std::move(later);
+  }
   // It writes nothing more: takes the rest of its rings, and sets them free. Returns rings_of().
   uint32_t close(uint32_t process);
   // How often a thread of the process took a ring.
@@ -86,6 +91,7 @@ class RingReader {
     pid_t pid = 0;
     uint64_t began = 0;
     uint32_t rings = 0;
+    std::vector<LaterCode> later;
   };
 
   size_t round(uint64_t horizon, uint64_t ns);
@@ -97,6 +103,7 @@ class RingReader {
   void decode(Ring& ring);
   void decode_code(Ring& ring, uint64_t address, const Code& code, const uint64_t* words);
   uint64_t place_of(const Ring& ring, uint64_t word);
+  uint64_t hashed(const Ring& ring, uint64_t word) const;
   void decode_stack(Ring& ring, Event& event, const Alloc& alloc, const uint64_t* words);
   uint64_t possible_time(const Ring& ring) const;
   bool is_possible_gap(const Ring& ring, uint64_t records) const;

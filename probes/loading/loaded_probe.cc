@@ -28,11 +28,11 @@ constexpr std::array leaders{"memflame_fork",      "memflame_exec",          "me
 // The run's tables. What is missing here, every object has for itself: sums, notes and counters,
 // which are its probe's figures, and the state of threads.
 constexpr std::array shared_maps{
-    "ring",          "processes",     "spaces",        "cgroups",
-    "scratches",     "copies",        "code_slots",    "rows",
-    "rules",         "files",         "learnt",        "code_mappings",
-    ".bss",          "interpreters",  "known_scripts", "interpreter_files",
-    "freed_scripts", "script_buffers"};
+    "ring",          "processes",      "spaces",        "cgroups",
+    "scratches",     "copies",         "code_slots",    "rows",
+    "rules",         "files",          "learnt",        "code_mappings",
+    ".bss",          "interpreters",   "known_scripts", "interpreter_files",
+    "freed_scripts", "script_buffers", "unmapped_code"};
 
 }  // namespace
 

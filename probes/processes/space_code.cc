@@ -8,7 +8,7 @@
 namespace memflame {
 namespace {
 
-constexpr size_t most_code_kept = 1024;  // results of code_of()
+constexpr size_t most_code_kept = 1024;  // results of code_then()
 
 }  // namespace
 
@@ -22,15 +22,42 @@ uint64_t Spaces::changes_of(SpaceId id) const {
   return changes;
 }
 
-const std::vector<Mapping>& Spaces::code_of(SpaceId id, uint64_t time_ns) {
+const Spaces::CodeThen& Spaces::code_then(SpaceId id, uint64_t time_ns) {
   const uint64_t changes = changes_of(id);
   if (code_.size() >= most_code_kept && !code_.contains(id.index)) code_.clear();
   CodeThen& kept = code_[id.index];
   if (kept.changes != changes || time_ns < kept.from_ns || time_ns >= kept.until_ns) {
     kept = look_up_code(id, time_ns);
     kept.changes = changes;
+    kept.later = later(id, kept.code);
   }
-  return kept.code;
+  return kept;
+}
+
+std::vector<const CodeTurns*> Spaces::turns_of(SpaceId id) const {
+  std::vector<const CodeTurns*> turns;
+  for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
+    turns.push_back(&spaces_[id.index].turns);
+    id = spaces_[id.index].space.forked_from;
+  }
+  std::ranges::reverse(turns);
+  return turns;
+}
+
+std::vector<LaterCode> Spaces::later(SpaceId id, std::span<const Mapping> code) const {
+  const std::vector<const CodeTurns*> turns = turns_of(id);
+  std::vector<LaterCode> later;
+  if (std::ranges::none_of(turns, &CodeTurns::any)) return later;
+  for (const Mapping& mapping : code)
+    if (const uint64_t turn = turn_of(mapping, is_file(mapping), turns))
+      later.push_back({mapping.start, mapping.end, turn, mapping.module});
+  return later;
+}
+
+void Spaces::note_turn(Watched& space, const Mapping& mapping) {
+  std::vector<const CodeTurns*> before = turns_of(space.id);
+  before.pop_back();
+  space.turns.note(mapping, is_file(mapping), before);
 }
 
 Spaces::CodeThen Spaces::look_up_code(SpaceId id, uint64_t time_ns) const {

@@ -42,6 +42,7 @@ void Spaces::add_mapping(Watched& space, const Mapping& mapping) {
       return m.module == mapping.module && mapping.start <= m.start && m.end <= mapping.end;
     });
   mappings.push_back(mapping);
+  note_turn(space, mapping);
   mark_changed(space);
 }
 
@@ -147,6 +148,7 @@ void Spaces::move(SpaceId id, const bpf::move_record& move) {
     const auto last = std::find_if(all.rbegin(), all.rend(),
                                    [&](const Mapping& m) { return m.from_ns <= move.time; });
     all.insert(last.base(), mapping);
+    note_turn(space, mapping);
   }
   mark_changed(space);
 }

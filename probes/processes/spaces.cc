@@ -104,6 +104,7 @@ std::vector<SpaceId> Spaces::forget(uint64_t time_ns) {
     if (parents[space.id.index]) continue;
     space.space.mappings = std::vector<Mapping>();  // gives back its memory, unlike {}
     space.space.perf_map = std::string();
+    space.turns.forget();
     code_.erase(space.id.index);
   }
   return newly;

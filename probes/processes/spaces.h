@@ -22,6 +22,7 @@
 #include "core/recording.h"
 #include "probes/bpf/shared.h"
 #include "probes/languages/scripts.h"
+#include "probes/processes/code_turns.h"
 #include "probes/processes/modules.h"
 #include "probes/processes/sideband.h"
 
@@ -61,7 +62,13 @@ class Spaces {
   std::vector<SpaceId> changed();
   // What code was mapped at that time, sorted by address, without overlaps. Valid until the next
   // call that is not const.
-  const std::vector<Mapping>& code_of(SpaceId id, uint64_t time_ns);
+  const std::vector<Mapping>& code_of(SpaceId id, uint64_t time_ns) {
+    return code_then(id, time_ns).code;
+  }
+  // Of that code, what lies where other code was before; sorted and valid in the same way.
+  const std::vector<LaterCode>& later_code_of(SpaceId id, uint64_t time_ns) {
+    return code_then(id, time_ns).later;
+  }
   // Live spaces in which one of these mappings' files is mapped.
   std::vector<SpaceId> with_code(std::span<const Mapping> code) const;
   // The process that had the file mapped for the longest time before `time_ns`. The log has an
@@ -130,12 +137,14 @@ class Spaces {
     uint64_t end_ns = UINT64_MAX;
     uint64_t last_read_ns = 0;
     uint64_t changes = 0;  // of its mappings, and of where they are inherited from
+    CodeTurns turns;
   };
-  // The result of code_of(), which is asked for with each copied stack.
+  // The result of code_then(), which is asked for with each copied stack.
   struct CodeThen {
     uint64_t changes = 0;                // of all spaces that it is made of
     uint64_t from_ns = 0, until_ns = 0;  // the times that it holds for
     std::vector<Mapping> code;
+    std::vector<LaterCode> later;
   };
 
   Watched& watched(SpaceId id);
@@ -146,7 +155,14 @@ class Spaces {
   std::vector<bool> parents_of_living() const;
   bool is_replaced(const Watched& space) const;
   uint64_t changes_of(SpaceId id) const;
+  const CodeThen& code_then(SpaceId id, uint64_t time_ns);
   CodeThen look_up_code(SpaceId id, uint64_t time_ns) const;
+  std::vector<const CodeTurns*> turns_of(SpaceId id) const;  // of ancestors and itself
+  std::vector<LaterCode> later(SpaceId id, std::span<const Mapping> code) const;
+  void note_turn(Watched& space, const Mapping& mapping);
+  bool is_file(const Mapping& mapping) const {
+    return modules_[mapping.module].kind == ModuleKind::file;
+  }
   void add_seen(Watched& space);
   bool is_watched(pid_t pid) const;
   static void take_perf_map(Watched& space);

@@ -41,6 +41,7 @@ bpf::config make_config(const ProbeOptions& options, const KernelFeatures& featu
   config.copy_bytes = std::min<uint32_t>(options.copy_kib * 1024, bpf::max_copy_bytes);
   config.check_every = options.check_every;
   config.learns = features.find_vma && options.stacks == Stacks::dwarf;
+  config.asks = features.find_vma;
   config.task_storage = features.task_storage;
   config.min_size = options.min_size;
   config.max_size = options.max_size;

@@ -69,7 +69,9 @@ void StackIntake::copied(Spaces& spaces, std::span<const std::byte> data) {
     const auto chain =
         std::ranges::find(chains_, record.key, [](const auto& waiting) { return waiting->key; });
     const bpf::script_chain* const scripts = chain == chains_.end() ? nullptr : chain->get();
-    log.copied(record.key, unwinder.walk(spaces, record, scripts));
+    RawStack stack = unwinder.walk(spaces, record, scripts);
+    log.copied(record.key, std::move(stack),
+               unwinder.later_code(spaces, SpaceId{record.space}, record.time));
     if (scripts != nullptr) chains_.erase(chain);
   } else if (const RawStack* walked = log.find(record.key); walked != nullptr && dump_) {
     dump_->write(record, *walked);

@@ -17,11 +17,16 @@ constexpr std::array<const char*, bpf::note_count> note_texts{
 };
 
 // As the programs take it, so that a stack has one hash, however it was taken.
-uint64_t hash_of(const RawStack& stack) {
+uint64_t hash_of(const RawStack& stack, std::span<const LaterCode> later) {
   uint64_t hash = bpf::mix(0, stack.space.index);
   for (size_t i = 0; i < stack.pcs.size(); ++i) {
     const bool exact_user = i >= stack.kernel_pcs && !stack.pcs[i].is_return;
     hash = bpf::mix(hash, stack.pcs[i].addr | (exact_user ? exact_address : 0));
+  }
+  for (size_t i = later.empty() ? stack.pcs.size() : stack.kernel_pcs; i < stack.pcs.size(); ++i) {
+    const Pc& pc = stack.pcs[i];
+    const uint64_t turn = is_script(pc) ? 0 : turn_at(later, pc.addr - (pc.is_return ? 1 : 0));
+    if (turn != 0) hash = bpf::mix(hash, turn);
   }
   return bpf::stack_key(hash);
 }
@@ -55,8 +60,8 @@ const RawStack* StackLog::announced(const bpf::stack_record& record, size_t size
   return &stack;
 }
 
-void StackLog::copied(uint64_t key, RawStack&& stack) {
-  const uint64_t hash = hash_of(stack);
+void StackLog::copied(uint64_t key, RawStack&& stack, std::span<const LaterCode> later) {
+  const uint64_t hash = hash_of(stack, later);
   copies_[key] = hash;
   stacks_.try_emplace(hash, std::move(stack));
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "core/recording.h"
 #include "probes/bpf/shared.h"
 #include "probes/languages/scripts.h"
+#include "probes/processes/code_turns.h"
 #include "probes/processes/gone.h"
 
 namespace memflame {
@@ -24,8 +26,8 @@ class StackLog {
 
   // Keeps an announced stack; null if the record is damaged.
   const RawStack* announced(const bpf::stack_record& record, size_t size, Scripts& scripts);
-  // Keeps a copied stack, once for all copies of it.
-  void copied(uint64_t key, RawStack&& stack);
+  // Keeps a copied stack, once for all copies of it. `later`: the code that was there then.
+  void copied(uint64_t key, RawStack&& stack, std::span<const LaterCode> later = {});
   // Keeps a stack that has a key of its own.
   void keep(uint64_t key, RawStack&& stack) { stacks_.insert_or_assign(key, std::move(stack)); }
   // A figure of a copied stack, of the probe with this number in the run.

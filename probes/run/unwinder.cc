@@ -176,6 +176,7 @@ void Unwinder::make_tables(const std::vector<std::pair<ModuleId, const Module*>>
 // Tells the programs of a file with a table.
 void Unwinder::tell(ModuleId id, const Module& module) {
   const uint64_t inode = files_->tell(module, tables_.table(id), tables_.place(id));
+  if (inode != 0) inodes_[id] = inode;
   if (inode != 0 && interpreters_) interpreters_->tell(id, module, inode);
 }
 
@@ -235,6 +236,18 @@ unwind::FoundRow Unwinder::find_row(std::span<const Mapping> code, const Spaces&
   if (offset >> 32 != 0) return {bpf::stop_no_mapping, {}};
   return {bpf::stop_end,
           tables_.find({where.first_row, where.rows}, static_cast<uint32_t>(offset))};
+}
+
+std::vector<LaterCode> Unwinder::later_code(Spaces& spaces, SpaceId space, uint64_t time_ns) const {
+  std::vector<LaterCode> later = spaces.later_code_of(space, time_ns);
+  for (LaterCode& code : later) {
+    const auto inode = inodes_.find(code.module);
+    if (inode != inodes_.end())
+      code.turn = bpf::mix(bpf::mix(0, inode->second), code.start);
+    else if (spaces.module(code.module).kind == ModuleKind::anonymous)
+      code.turn = 1;
+  }
+  return later;
 }
 
 unwind::WalkedStack Unwinder::walk_again(Spaces& spaces, const bpf::copy_record& record,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -54,6 +55,8 @@ class Unwinder {
   // Walks a copied stack. The mappings must be known up to `record.time`.
   // `scripts`: what came with it of functions of interpreters; null = nothing.
   RawStack walk(Spaces& spaces, const bpf::copy_record& record, const bpf::script_chain* scripts);
+  // Spaces::later_code_of(), with turns as the programs have them (bpf/turns.h).
+  std::vector<LaterCode> later_code(Spaces& spaces, SpaceId space, uint64_t time_ns) const;
   unwind::WalkedStack walk_again(Spaces& spaces, const bpf::copy_record& record,
                                  const bpf::script_chain* scripts) const;
 
@@ -94,6 +97,7 @@ class Unwinder {
   std::optional<KnownFiles> files_;
   std::optional<Interpreters> interpreters_;  // with functions of interpreted languages
   MadeCode made_code_;
+  std::map<ModuleId, uint64_t> inodes_;  // the kernel's addresses of them
   std::vector<std::shared_ptr<void>> mapped_;
   uint32_t rows_ = 0, mappings_ = 0, slots_ = 0;
   std::set<SpaceId> stale_;  // whose lists miss a table that is loaded now

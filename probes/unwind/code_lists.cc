@@ -43,6 +43,7 @@ uint32_t CodeLists::claim(SpaceId space) {
                                      __ATOMIC_SEQ_CST))
       continue;
     __atomic_store_n(&slots_[at].list, uint64_t{0}, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&slots_[at].has_unmapped, 0U, __ATOMIC_SEQ_CST);
     return at;
   }
   ++refused_;

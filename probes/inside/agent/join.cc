@@ -8,6 +8,7 @@
 #include "python_stack.h"
 #include "sampling.h"
 #include "sys.h"
+#include "unloads.h"
 
 extern "C" {
 extern char** environ __attribute__((weak));
@@ -131,6 +132,8 @@ Here* begin_run(Here* now, bool forked) {
     memory->wait_began = ticks();
     memory->generation = 1;
     add(memory->process->namespaces, other_namespaces());
+    if (!forked && attached_run[0] == 0) find_loader_counts(0);
+    memory->seen_unloads = unloads();
     if (!has_thread_key && &pthread_key_create != nullptr)
       has_thread_key = pthread_key_create(&thread_key, on_thread_end) == 0;
     store_release(here, memory);
@@ -257,7 +260,7 @@ AttachResult join_run(const char* run) {
   if (now != nullptr) {
     store_release(now->phase, static_cast<uint32_t>(phase_new));
     now->seen_generation = now->no_ring_at = now->waited = 0;
-    now->list_is_stale = 0;
+    now->listed_unmaps = now->unmaps;
     for (uint64_t& unknown : now->unknown) unknown = 0;
     for (Rule& rule : now->rules) rule = 0;
     if (now->code_cells[0] != 0 || python.is_found != 0) {

@@ -5,6 +5,7 @@
 #include "hooked.h"
 #include "patch.h"
 #include "state.h"
+#include "unloads.h"
 
 #define MEMFLAME_HIDDEN __attribute__((visibility("hidden")))
 #define MEMFLAME_VISIBLE __attribute__((visibility("default")))
@@ -69,6 +70,7 @@ MEMFLAME_HIDDEN __attribute__((used)) Found memflame_find_now() {
 
 MEMFLAME_HIDDEN __attribute__((used)) Found memflame_hooks_in_now() {
   if (memflame_request.is_attached != 0) {
+    find_loader_counts(adds_now());
     state(put_hooks_in());
     store(seen_adds, 1);  // so once more at the next chance, for what a thread was still resolving
   }

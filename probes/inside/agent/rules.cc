@@ -71,19 +71,25 @@ void forget_old_list() {
   store(here->seen_generation, generation);
 }
 
+// First no thread takes the list for new any more: a rule that is found from now on is none of the
+// code that went.
 void forget_code() {
+  add(here->unmaps, 1U);
   forget_rules();
-  store(here->list_is_stale, 1U);
+}
+
+void forget_unloaded(uint64_t unloads) {
+  forget_code();
+  store(here->seen_unloads, unloads);
 }
 
 FoundRule find_rule(uint64_t address) {
   if (address > pointer_mask) return {{}, stop_no_mapping};
-  if (MEMFLAME_UNLIKELY(load(here->list_is_stale) != 0)) {
-    store(here->list_is_stale, 0U);
-    if (!ask_for_code()) {
-      store(here->list_is_stale, 1U);
-      return {{}, stop_no_table};
-    }
+  // The list counts as new only once memflame has answered: until then each thread asks.
+  const uint32_t unmaps = load_acquire(here->unmaps);
+  if (MEMFLAME_UNLIKELY(unmaps != load(here->listed_unmaps))) {
+    if (!ask_for_code()) return {{}, stop_no_table};
+    store(here->listed_unmaps, unmaps);
   }
   follow_list();
   const CodeRange* range = range_of(address);

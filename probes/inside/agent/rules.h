@@ -24,6 +24,8 @@ inline void follow_list() {
   if (MEMFLAME_UNLIKELY(load_acquire(here->process->generation) != load(here->seen_generation)))
     forget_old_list();
 }
+// The dynamic linker has unloaded something.
+void forget_unloaded(uint64_t unloads);
 // Code has been unmapped: forgets all rules, and asks for the mappings before the next look.
 void forget_code();
 

@@ -4,6 +4,7 @@
 #include "rules.h"
 #include "stack_memory.h"
 #include "stops.h"
+#include "unloads.h"
 
 namespace memflame::inside {
 namespace {
@@ -108,6 +109,8 @@ void begin(Reading& reading, Thread& thread, const Caller& caller) {
   reading.low = own ? caller.sp : 0;
   reading.high = own ? thread.own_high : 0;
   thread.window_bytes = 0;
+  const uint64_t unloaded = unloads();
+  if (MEMFLAME_UNLIKELY(unloaded != load(here->seen_unloads))) forget_unloaded(unloaded);
   follow_list();
   if (!own || thread.generation != load(here->generation)) thread.frame_count = 0;
   thread.generation = load(here->generation);

@@ -125,6 +125,27 @@ TEST_CASE("equal frames in two processes are two stacks") {
   CHECK(bench.blocks.counters().unseen_frees == 0);
 }
 
+TEST_CASE("equal addresses are another stack once other code lies there") {
+  Bench bench;
+  RingWriter before(bench.exchange, 0, 0);
+  before.alloc(0x10, 1, 8, {1, 100});
+  bench.reader.read_rest();
+  bench.reader.follow_code(0, {{90, 110, 7, {}}});
+  RingWriter after(bench.exchange, 1, 0);
+  after.alloc(0x20, 2, 8, {1, 100});
+  after.alloc(0x30, 3, 8, {1, 111});
+  bench.reader.read_rest();
+  bench.reader.follow_code(0, {});
+  RingWriter back(bench.exchange, 2, 0);
+  back.alloc(0x40, 4, 8, {1, 100});
+  bench.reader.read_rest();
+  CHECK(bench.stacks.size() == 4);
+  CHECK(addresses(bench.stacks.raw(1)) == Frames{0xf000, 100, 1});
+  CHECK(addresses(bench.stacks.raw(2)) == Frames{0xf000, 100, 1});
+  CHECK(bench.blocks.sums()[1].live_count == 2);
+  CHECK(bench.blocks.sums()[2].live_count == 1);
+}
+
 TEST_CASE("threads' records are taken in the order of time") {
   Bench bench;
   RingWriter one(bench.exchange, 0, 0);

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -50,6 +51,18 @@ TEST_CASE("the figures of copied stacks are kept for each probe") {
   CHECK(amount(log, 0) == 5);
   CHECK(amount(log, 1) == 0);
   CHECK(amount(log, 2) == 8);
+}
+
+TEST_CASE("copied stacks with equal addresses are two if other code lies there") {
+  StackLog log;
+  RawStack stack;
+  stack.space = SpaceId{1};
+  stack.pcs = {{0x2000, false}, {0x3000, true}};
+  log.copied(key + 1, RawStack(stack));
+  log.copied(key + 2, RawStack(stack), std::array<LaterCode, 1>{{{0x1000, 0x2000, 7, {}}}});
+  log.copied(key + 3, RawStack(stack), std::array<LaterCode, 1>{{{0x2fff, 0x3000, 7, {}}}});
+  CHECK(log.known_as(key + 1) == log.known_as(key + 2));
+  CHECK(log.known_as(key + 1) != log.known_as(key + 3));
 }
 
 TEST_CASE("stacks of spaces that are gone are given back with their figures") {

@@ -7,13 +7,13 @@
 namespace memflame {
 namespace {
 
-constexpr std::string_view blanks = " \t";
+constexpr std::string_view field_blanks = " \t";
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char lower_letter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool is_name(std::string_view text, std::string_view name) {
   return std::equal(text.begin(), text.end(), name.begin(), name.end(),
-                    [](char one, char other) { return lower(one) == other; });
+                    [](char one, char other) { return lower_letter(one) == other; });
 }
 
 // The line, of which the end is removed from `rest`.
@@ -25,9 +25,9 @@ std::string_view next_line(std::string_view& rest) {
 }
 
 std::string_view without_blanks(std::string_view text) {
-  const size_t first = text.find_first_not_of(blanks);
+  const size_t first = text.find_first_not_of(field_blanks);
   if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+  return text.substr(first, text.find_last_not_of(field_blanks) - first + 1);
 }
 
 const char* reason_of(int status) {

@@ -29,13 +29,6 @@ constexpr size_t slowest_line = 65'536;  // bytes a second
 constexpr size_t most_at_once = size_t{1} << 20U;
 constexpr int waiting_clients = 128;
 
-enum class Stage : uint8_t {
-  asks,
-  is_answered,
-  leaves,  // has the answer, and may still be sending: closing now could destroy the answer
-  has_left
-};
-
 struct FreeAddresses {
   void operator()(addrinfo* first) const { ::freeaddrinfo(first); }
 };
@@ -75,17 +68,24 @@ HttpAnswer answer_of(const HttpServer::Answers& answers, const HttpQuestion& que
 
 }  // namespace
 
+enum class HttpStage : uint8_t {
+  asks,
+  is_answered,
+  leaves,  // has the answer, and may still be sending: closing now could destroy the answer
+  has_left
+};
+
 struct HttpServer::Connection {
   Socket fd;
   std::string peer;
-  Stage stage = Stage::asks;
+  HttpStage stage = HttpStage::asks;
   Clock::time_point deadline;
   std::string head = {};  // the question's until it is complete, then the answer's
   std::shared_ptr<const std::string> content = nullptr;
   size_t sent = 0;  // of head and content
 
   void leave() {
-    stage = Stage::has_left;
+    stage = HttpStage::has_left;
     fd = {};
     content.reset();
   }
@@ -102,7 +102,7 @@ void drop_one(Connections& connections, std::map<std::string_view, size_t> held,
     if (is_one(one)) ++held[one.peer];
   typename Connections::value_type* worst = nullptr;
   const auto rank = [&](const auto& one) {
-    return std::pair(held[one.peer], one.stage != Stage::is_answered);
+    return std::pair(held[one.peer], one.stage != HttpStage::is_answered);
   };
   for (auto& one : connections)
     if (is_one(one) && (worst == nullptr || rank(one) > rank(*worst))) worst = &one;
@@ -137,15 +137,16 @@ void HttpServer::serve(const Answers& answers) {
   do {
     polled.assign(1, {.fd = listening_.get(), .events = POLLIN, .revents = 0});
     for (const Connection& one : connections_)
-      polled.push_back({.fd = one.fd.get(),
-                        .events = one.stage == Stage::is_answered ? short{POLLOUT} : short{POLLIN},
-                        .revents = 0});
+      polled.push_back(
+          {.fd = one.fd.get(),
+           .events = one.stage == HttpStage::is_answered ? short{POLLOUT} : short{POLLIN},
+           .revents = 0});
     if (::poll(polled.data(), polled.size(), patience_ms()) < 0) polled.assign(1, {});
     for (size_t i = 1; i < polled.size(); ++i)
       if (polled[i].revents != 0) advance(connections_[i - 1], answers);
     const Clock::time_point now = Clock::now();
     std::erase_if(connections_, [now](const Connection& one) {
-      return one.stage == Stage::has_left || one.deadline <= now;
+      return one.stage == HttpStage::has_left || one.deadline <= now;
     });
   } while (accept_clients(answers));
   connections_.clear();
@@ -175,7 +176,7 @@ bool HttpServer::accept_clients(const Answers& answers) {
     if (connections_.size() == limits_.connections) {
       drop_one(connections_, {{peer, 1}}, [](const Connection&) { return true; });
       std::erase_if(connections_,
-                    [](const Connection& one) { return one.stage == Stage::has_left; });
+                    [](const Connection& one) { return one.stage == HttpStage::has_left; });
     }
     connections_.push_back({.fd = std::move(fd),
                             .peer = std::move(peer),
@@ -187,17 +188,17 @@ bool HttpServer::accept_clients(const Answers& answers) {
 
 void HttpServer::advance(Connection& connection, const Answers& answers) {
   switch (connection.stage) {
-    case Stage::asks:
+    case HttpStage::asks:
       return read_head(connection, answers);
-    case Stage::is_answered:
+    case HttpStage::is_answered:
       return send_answer(connection);
-    case Stage::leaves: {
+    case HttpStage::leaves: {
       std::array<char, 16384> ignored{};
       const ssize_t got = ::recv(connection.fd.get(), ignored.data(), ignored.size(), 0);
       if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) connection.leave();
       return;
     }
-    case Stage::has_left:
+    case HttpStage::has_left:
       return;
   }
 }
@@ -225,10 +226,10 @@ void HttpServer::begin_answer(Connection& connection, const HttpAnswer& answer, 
   connection.head = head_of(answer, headers_);
   if (with_content) connection.content = answer.content;
   const size_t size = connection.content ? connection.content->size() : 0;
-  connection.stage = Stage::is_answered;
+  connection.stage = HttpStage::is_answered;
   connection.deadline = Clock::now() + answer_time + std::chrono::seconds(size / slowest_line);
   send_answer(connection);
-  if (connection.stage == Stage::is_answered) bound_answers();
+  if (connection.stage == HttpStage::is_answered) bound_answers();
 }
 
 void HttpServer::send_answer(Connection& connection) {
@@ -250,13 +251,15 @@ void HttpServer::send_answer(Connection& connection) {
   }
   if (connection.sent < size) return;
   connection.content.reset();
-  connection.stage = Stage::leaves;
+  connection.stage = HttpStage::leaves;
   connection.deadline = Clock::now() + farewell_time;
   ::shutdown(connection.fd.get(), SHUT_WR);
 }
 
 void HttpServer::bound_answers() {
-  const auto is_answered = [](const Connection& one) { return one.stage == Stage::is_answered; };
+  const auto is_answered = [](const Connection& one) {
+    return one.stage == HttpStage::is_answered;
+  };
   const auto under_way = std::count_if(connections_.begin(), connections_.end(), is_answered);
   if (static_cast<size_t>(under_way) > limits_.answers) drop_one(connections_, {}, is_answered);
 }

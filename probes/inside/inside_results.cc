@@ -115,7 +115,8 @@ Losses InsideSession::losses() const {
   losses.add(Loss::agent_reentered, counts.reentered);
   losses.add(Loss::scripts_unread, counts.scripts_unread + processes_.spaces().scripts().unread());
   losses.add(Loss::agent_ring_damaged, reader_.statistics().damaged + counts.damaged);
-  losses.add(Loss::process_uncovered, uncovered_.count() + (selection_ ? selection_->count() : 0));
+  losses.add(Loss::process_uncovered, uncovered_.count() + guests_.unknown_claims() +
+                                          (selection_ ? selection_->count() : 0));
   losses.add(Loss::namespace_unseen, counts.namespaces);
   losses.add(Loss::agent_late, selection_ ? selection_->came_late() : 0);
   losses.add(Loss::process_table_full, guests_.no_entry());

@@ -23,7 +23,7 @@ namespace memflame::inside {
 namespace {
 
 constexpr size_t most_named = 4;
-constexpr size_t most_found = 4096;
+constexpr size_t most_found = 4096, most_heard = 65536;
 
 bool contains(const std::vector<pid_t>& pids, pid_t pid) {
   return std::find(pids.begin(), pids.end(), pid) != pids.end();
@@ -76,18 +76,44 @@ bool brings_malloc(const std::string& program) {
 
 }  // namespace
 
-// A forked child that has not allocated yet has its parent's agent, which is still silent. If the
-// mappings cannot be read, what counts is whether an agent has spoken.
-bool Uncovered::is_covered(pid_t pid, bool has_spoken) const {
+// A forked child that has not allocated yet has its parent's agent, which is still silent: it runs
+// a program in which an agent spoke. In any other program, silence beside a heap means that the
+// agent could not speak. If the mappings cannot be read, what counts is whether it has.
+bool Uncovered::is_covered(pid_t pid, bool has_spoken, const std::string& mark) const {
   const std::string maps = read_file(proc_path(pid, "maps"));
   if (maps.empty()) return has_spoken;
-  return maps.find(agent_) != std::string::npos && !brings_malloc(proc_path(pid, "exe"));
+  if (maps.find(agent_) == std::string::npos || brings_malloc(proc_path(pid, "exe"))) return false;
+  return has_spoken || heard_.contains(mark) || maps.find("[heap]") == std::string::npos;
 }
 
 void Uncovered::add(pid_t pid) {
   forget(pid);
   left_out_.erase(pid);
   first_.push_back(pid);
+  hear(pid);
+}
+
+// Forgotten marks only make memflame name processes that have nothing to say.
+void Uncovered::hear(pid_t pid) {
+  if (heard_.size() >= most_heard) heard_.clear();
+  heard_.insert(program_mark(pid));
+}
+
+// How much is resident shows what is missing at the most.
+void Uncovered::keep(pid_t pid) {
+  if (!found_.contains(pid) && found_.size() >= most_found) return;
+  Found& found = found_[pid];
+  const int64_t resident = resident_of(pid);
+  if (found.name.empty()) {
+    found.name = read_comm(pid);
+    found.why = reason_in(proc_path(pid, "exe"));
+    found.first = resident;
+    if (found.why.empty())
+      found.why = read_file(proc_path(pid, "maps")).find(agent_) == std::string::npos
+                      ? "it came without LD_PRELOAD"
+                      : "its agent could not speak to memflame (a filter of system calls?)";
+  }
+  found.last = std::max(found.last, resident);
 }
 
 void Uncovered::forget(pid_t pid) {
@@ -98,12 +124,12 @@ void Uncovered::forget(pid_t pid) {
 
 // An agent of an earlier run may be in any process.
 bool Uncovered::has_silent_agent(pid_t pid) const {
-  return is_covered(pid, false) && contains(with_descendants(first_), pid);
+  return is_covered(pid, false, program_mark(pid)) && contains(with_descendants(first_), pid);
 }
 
 void Uncovered::meet(pid_t pid) {
-  if (found_.size() < most_found && brings_malloc(proc_path(pid, "exe")))
-    found_[pid] = read_comm(pid);
+  hear(pid);
+  if (brings_malloc(proc_path(pid, "exe"))) keep(pid);
 }
 
 // Whether a process runs a program whose calls no agent sees; looks at each program once.
@@ -111,7 +137,7 @@ bool Uncovered::is_uncovered(pid_t pid, bool has_spoken) {
   const std::string mark = program_mark(pid);
   std::string& covered = covered_[pid];
   if (covered == mark) return false;
-  if (!is_covered(pid, has_spoken)) return true;
+  if (!is_covered(pid, has_spoken, mark)) return true;
   covered = mark;
   return false;
 }
@@ -123,13 +149,17 @@ void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
   const std::vector<pid_t> all = with_descendants(first_);
   std::set<pid_t> suspects;
   for (const pid_t pid : all) {
-    if (found_.contains(pid) || left_out_.contains(pid) || !has_address_space(pid)) continue;
+    if (left_out_.contains(pid) || !has_address_space(pid)) continue;
+    if (found_.contains(pid)) {
+      keep(pid);
+      continue;
+    }
     // A command in which no agent ever speaks is an error in the end.
     const bool has_spoken = knows(pid);
     if ((contains(first_, pid) && !has_spoken) || !is_uncovered(pid, has_spoken)) continue;
     suspects.insert(pid);
     if (!suspects_.contains(pid)) continue;
-    if (found_.size() < most_found) found_[pid] = read_comm(pid);
+    keep(pid);
     if (has_spoken) lose(pid);
   }
   suspects_ = std::move(suspects);
@@ -140,10 +170,14 @@ std::string Uncovered::note() const {
   if (found_.empty()) return "";
   std::string names;
   size_t named = 0;
-  for (const auto& [pid, name] : found_)
+  for (const auto& [pid, process] : found_)
     if (++named <= most_named)
-      names += (names.empty() ? "" : ", ") + name + " " + std::to_string(pid);
-  if (named > most_named) names += ", …";
+      names += (names.empty() ? "" : "; ") + process.name + " " + std::to_string(pid) + ": " +
+               process.why + ", resident " + iec_bytes(process.last) +
+               (process.last > process.first
+                    ? ", " + iec_bytes(process.last - process.first) + " more than at first"
+                    : "");
+  if (named > most_named) names += "; …";
   const std::string count = with_commas(static_cast<int64_t>(found_.size())) +
                             (found_.size() == 1 ? " process was" : " processes were") +
                             " not seen (" + names + "): ";

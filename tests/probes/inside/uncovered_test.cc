@@ -89,18 +89,22 @@ TEST_CASE("a child without an agent is found by the second look, and named") {
   const auto children = [](pid_t pid) { return pid != ::getpid(); };
   Uncovered known({::getpid()}, shell());
   Uncovered silent({::getpid()}, shell());
+  Uncovered heard({::getpid()}, shell());
   Uncovered unknown({::getpid()}, "/no/such/agent.so");
   const auto look = [&] {
+    heard.meet(child.pid);
+    heard.look(nobody);
     known.look(children);
     silent.look(nobody);
     unknown.look(nobody);
   };
   look();
   CHECK(unknown.count() == 0);
-  look_until(look, [&] { return unknown.count() != 0; });
+  look_until(look, [&] { return unknown.count() != 0 && silent.count() != 0; });
   CHECK(known.count() == 0);
   CHECK(known.note().empty());
-  CHECK(silent.count() == 0);  // it may have nothing to say yet
+  CHECK(silent.count() == 1);  // it has a heap, and its agent said nothing
+  CHECK(heard.count() == 0);   // as a forked child that has allocated nothing
   CHECK(unknown.count() == 1);
   CHECK(unknown.note().find(std::to_string(child.pid)) != std::string::npos);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// many_threads COUNT [PROCESSES]: so many threads at once, in each process, keep 4 blocks of 1000
-// bytes, of which the last has a deep stack, and free a fifth. Prints the bytes that are kept.
+// many_threads COUNT [PROCESSES]: COUNT threads at once, in each process, keep 4 blocks of 1000
+// bytes; the last block has a deep stack, and they free a fifth block. Prints the bytes that are
+// kept.
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -304,7 +304,7 @@ inline constexpr uint32_t rows_missing = 0xffffffff;  // there was no room for i
 struct Hello {
   uint32_t version = protocol_version;
   uint32_t unused = 0;
-  uint64_t token = 0;  // of the run: who knows it has the environment of one of its processes
+  uint64_t token = 0;  // of the run: only readers of its processes' environment know it
   uint64_t time = 0;   // TSC
   uint64_t functions[function_count] = {};
 };

@@ -198,7 +198,7 @@ std::string reason_in(const std::string& program, bool preloaded) {
   if (!file || ::fstat(file.get(), &status) != 0) return "";
   if (preloaded && (status.st_mode & (S_ISUID | S_ISGID)) != 0)
     return "it gains another user's rights";
-  // Root, who has them anyway, gains nothing.
+  // Root has them anyway.
   if (preloaded && ::geteuid() != 0 &&
       ::fgetxattr(file.get(), "security.capability", nullptr, 0) > 0)
     return "it gains capabilities";

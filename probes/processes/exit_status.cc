@@ -31,7 +31,7 @@ std::optional<uint32_t> number_at(std::string_view text) {
   return error == std::errc{} && end != text.data() ? std::optional(number) : std::nullopt;
 }
 
-// The last field. Of other users' processes it is 0 without CAP_SYS_PTRACE.
+// The last field. For processes of other users it is 0 without CAP_SYS_PTRACE.
 std::optional<uint32_t> status_of_zombie(pid_t pid) {
   const std::string line = read_file(proc_path(pid, "stat"));
   if (parse_stat(line).state != 'Z') return std::nullopt;

@@ -9,8 +9,8 @@
 
 namespace memflame {
 
-// The status of an ended process as wait() has it, which is left for whoever waits for it. Of one
-// that was waited for, only Linux 6.15 and newer know it. 0 if it is not known, too.
+// The status of an ended process as wait() has it, which is left for whoever waits for it. Once
+// it was waited for, only Linux 6.15 and newer know it. 0 if it is not known, too.
 // `process`: a pidfd of it.
 uint32_t exit_status_of(int process, pid_t pid);
 

@@ -65,7 +65,7 @@ class Spaces {
   const std::vector<Mapping>& code_of(SpaceId id, uint64_t time_ns) {
     return code_then(id, time_ns).code;
   }
-  // Of that code, what lies where other code was before; sorted and valid in the same way.
+  // The part of that code that lies where other code was before; sorted and valid in the same way.
   const std::vector<LaterCode>& later_code_of(SpaceId id, uint64_t time_ns) {
     return code_then(id, time_ns).later;
   }

@@ -37,8 +37,8 @@ struct RunInfo {
   double attach_seconds = 0;  // from the start of memflame's work until counting may begin
   double paused_seconds = 0;  // from then on, until it began
   bpf::counters counters{};
-  std::vector<pid_t> pids;  // all processes that were watched
-  size_t without_end = 0;   // watched processes without OS figures at their end
+  std::vector<pid_t> pids;            // all processes that were watched
+  size_t without_end = 0;             // watched processes without OS figures at their end
   std::optional<OsMemory> os_growth;  // none: it is not known
   KernelFeatures features;
   Stacks mode = Stacks::dwarf;

@@ -2,8 +2,9 @@
 // The effect of signals on a run.
 //
 // SIGINT, SIGTERM, SIGHUP and SIGQUIT end the measurement, not memflame: its output is still
-// written. Before it counts they end memflame (early_stop.h). SIGUSR1 requests the result so far, SIGUSR2 is ignored with a message. SIGPIPE is
-// ignored: a closed output or standard error fails when it is written.
+// written. Before it counts they end memflame (early_stop.h). SIGUSR1 requests the result so far,
+// SIGUSR2 is ignored with a message. SIGPIPE is ignored: a closed output or standard error fails
+// when it is written.
 #pragma once
 
 #include <csignal>

@@ -7,7 +7,7 @@
 namespace memflame::inside {
 namespace {
 
-// Of <link.h>: glibc has a list of namespaces since version 2.
+// struct r_debug_extended of <link.h>: glibc has a list of namespaces since version 2.
 struct Namespace {
   int version;
   const void* objects;

@@ -20,7 +20,7 @@ extern Inherited inherited;
 // Joins the run at this address, "SOCKET:TOKEN:FILTERS:FOLDER" (protocol.h): maps its files, and
 // fills `inherited`.
 bool shake_hands(const char* address);
-// Of the exchange, with this many rings.
+// The size of an exchange with this many rings.
 inline uint64_t mapped_bytes(uint32_t rings) { return rings_at + place_of_ring(rings); }
 
 // Joins the run of the parent, whose files are mapped.

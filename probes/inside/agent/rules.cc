@@ -71,8 +71,8 @@ void forget_old_list() {
   store(here->seen_generation, generation);
 }
 
-// First no thread takes the list for new any more: a rule that is found from now on is none of the
-// code that went.
+// First no thread takes the list for new any more: a rule that is found from now on does not
+// belong to the code that went.
 void forget_code() {
   add(here->unmaps, 1U);
   forget_rules();

@@ -130,8 +130,8 @@ struct Here {
   uint32_t generation;       // of `rules`: changes whenever they are forgotten
   // How often code was unmapped, in all and before process->code was made.
   uint32_t unmaps, listed_unmaps;
-  uint64_t seen_unloads;     // of unloads.h, when `unmaps` counted the last of them
-  uint64_t no_ring_at;  // when none was free (TSC); 0 = never
+  uint64_t seen_unloads;  // of unloads.h, when `unmaps` counted the last of them
+  uint64_t no_ring_at;    // when none was free (TSC); 0 = never
   // How long threads have waited since `wait_began` (TSC), in microseconds.
   uint64_t wait_began, waited;
   uint64_t unknown[64];  // addresses that memflame could not tell anything about

@@ -39,7 +39,7 @@ pid_t asked_process(pid_t pid) {
 }
 
 // The one memflame among these processes that can be asked; the first process if none can.
-pid_t one_of(const std::vector<pid_t>& pids) {
+pid_t run_among(const std::vector<pid_t>& pids) {
   if (pids.size() == 1) return asked_process(pids.front());
   std::set<pid_t> counting;
   for (const pid_t pid : pids)
@@ -106,7 +106,7 @@ int run_control(const Arguments& arguments) {
   std::string message = given[pids.size()];
   for (size_t i = pids.size() + 1; i < given.size(); ++i) message += " " + given[i];
   const ControlRequest request = parse_control(message);
-  const pid_t pid = one_of(pids);
+  const pid_t pid = run_among(pids);
   std::istringstream lines(
       ask_memflame(pid, message, request.word == ControlRequest::Word::snapshot));
   uint64_t replaced = 0;

@@ -9,8 +9,9 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "types.h"
+
 #define GLUE_(a, b) a##b
-#define ALWAYS_INLINE static __attribute__((always_inline)) inline
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

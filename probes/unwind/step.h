@@ -5,7 +5,7 @@
 // Define these before you include it:
 //   UNWIND_READ(frame, to, size, address)  copies target memory; 0 if all of it could be read
 //   UNWIND_RETURN(frame, slot, value)      the true return address where `value` was read at `slot`
-// and u8 … s64, struct row (row.h) and enum stop (bpf/shared.h).
+// and u8 … s64 and ALWAYS_INLINE as in bpf/types.h, struct row (row.h) and enum stop (bpf/shared.h).
 #pragma once
 
 // The state of a walk. The includer's walk begins with it.
@@ -38,7 +38,7 @@ static inline u64 row_address(const struct frame* frame) {
 
 // Whether the frame's address is exact rather than a return address. Exact addresses are named as
 // they are.
-static inline int is_exact(const struct frame* frame, struct row row) {
+ALWAYS_INLINE int is_exact(const struct frame* frame, struct row row) {
   return frame->exact || row.kind == row_padding;
 }
 
@@ -60,7 +60,7 @@ static inline int unwind_signal(struct frame* frame) {
 
 // Turns `frame` into its caller's. Returns 0, with `stop` set, if there is no caller or it cannot
 // be found.
-static inline int unwind_step(struct frame* frame, struct row row) {
+ALWAYS_INLINE int unwind_step(struct frame* frame, struct row row) {
   u64 cfa = 0, words[2] = {0, 0}, bp = frame->bp;
   u32 rbp = row.rbp, guessed = 0, rbx = row.kind >> 4;
   s64 offset = (s64)(short)row.cfa * 8;

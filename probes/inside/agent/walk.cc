@@ -21,6 +21,7 @@ using namespace unwind;
 #define UNWIND_READ(frame, to, size, address) \
   read_stack(reinterpret_cast<Reading*>(frame), to, size, address)
 #define UNWIND_RETURN(frame, slot, value) (value)
+#define ALWAYS_INLINE static inline
 #include "probes/unwind/step.h"
 // NOLINTEND(cppcoreguidelines-macro-usage,google-build-using-namespace)
 

@@ -70,7 +70,7 @@ static inline const struct script_memo* know_java_method(const struct java_layou
 
 // From the frame of an interpreted method to its caller's. `locals`: the register of the
 // interpreter for these, in the thread's first frame; 0 = not known. `end`: of frames in the heap.
-static inline enum java_step step_java_interpreter(const struct java_layout* layout,
+ALWAYS_INLINE enum java_step step_java_interpreter(const struct java_layout* layout,
                                                    struct frame* at, u8* memory,
                                                    struct script_memos* memos, u64 locals, u64 end,
                                                    struct java_frame* frame) {
@@ -151,7 +151,7 @@ static inline int knows_java_place(const struct java_layout* layout, struct scri
 
 // From a frame of Java's code to its caller's. `memory` as for read_java_blob(). `memos` and
 // `chunk`: of this walk.
-static inline enum java_step step_java(struct java_layout* layout, struct frame* at, u8* memory,
+ALWAYS_INLINE enum java_step step_java(struct java_layout* layout, struct frame* at, u8* memory,
                                        struct script_memos* memos, u64 locals,
                                        struct java_chunk* chunk, struct java_frame* frame) {
   u64 pc = at->ip, saved[2], cfa = 0;

@@ -67,7 +67,7 @@ SCRIPT_FUNCTION u64 hash_of_php_text(struct script_chain* chain, u64 address) {
 
 // The same for the name of a class. One that has no name and one without a class differ.
 // Inlined, as calls are nested to the limit.
-static inline __attribute__((always_inline)) u64 hash_of_php_class(struct script_chain* chain,
+ALWAYS_INLINE u64 hash_of_php_class(struct script_chain* chain,
                                                                    u64 address) {
   if (!address) return 3;
   if (!is_script_pointer(address)) return 0;

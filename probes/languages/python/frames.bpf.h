@@ -162,7 +162,7 @@ static inline int begin_python(struct script_chain* chain, const struct python_l
 }
 
 // Reads a str. Its characters lie behind its head, and are as long as its kind says.
-static inline int read_python_text(const struct python_layout* layout, u64 object, u64* length,
+ALWAYS_INLINE int read_python_text(const struct python_layout* layout, u64 object, u64* length,
                                    struct script_text* text, u8* to, u32 most) {
   text->bytes = 0;
   text->form = 0;

@@ -200,7 +200,7 @@ static inline int begin_ruby(struct script_chain* chain, const struct ruby_layou
 }
 
 // The text of a string.
-static inline int read_ruby_text(const struct ruby_layout* layout, u64 object, u64* words,
+ALWAYS_INLINE int read_ruby_text(const struct ruby_layout* layout, u64 object, u64* words,
                                  struct script_text* text, u8* to, u32 most) {
   text->bytes = 0;
   text->form = 0;

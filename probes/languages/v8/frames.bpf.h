@@ -41,7 +41,7 @@ static inline u32 v8_type_of(u64 object) {
 
 // Whether a map is that of a type; remembers one that is. Inlined as the walk has no room on the
 // stack for more calls.
-static inline __attribute__((always_inline)) int is_v8_map(u64 map, u16 type, u64* known) {
+ALWAYS_INLINE int is_v8_map(u64 map, u16 type, u64* known) {
   if (map == *known) return 1;
   if (v8_type_of_map(map) != type) return 0;
   *known = map;
@@ -146,7 +146,7 @@ static inline enum v8_frame read_v8_key(struct v8_layout* layout, u32 thread, u6
 
 // What runs in a frame: the function's information and its key, and where it calls, which may be
 // nowhere. `pc`: the return address, or 0. `last` and `memos`: of this walk.
-static inline enum v8_frame read_v8_frame(struct v8_layout* layout, u64 pc, u32 thread, u64* memory,
+ALWAYS_INLINE enum v8_frame read_v8_frame(struct v8_layout* layout, u64 pc, u32 thread, u64* memory,
                                           struct v8_last_script* last, struct script_memos* memos,
                                           u64* info, u64* key, struct v8_site* site) {
   u64 function = memory[v8_memory_frame];

@@ -34,9 +34,7 @@ u32 bpf_get_prandom_u32() {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wsign-conversion"
-#define ALWAYS_INLINE inline  // NOLINT(cppcoreguidelines-macro-usage): what sampling.h asks for
 #include "probes/alloc/bpf/sampling.h"
-#undef ALWAYS_INLINE
 #pragma GCC diagnostic pop
 }  // namespace in_kernel
 

@@ -17,9 +17,7 @@ using memflame::bpf::u64;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wsign-conversion"
-#define ALWAYS_INLINE inline  // NOLINT(cppcoreguidelines-macro-usage): what usable.h asks for
 #include "probes/alloc/bpf/usable.h"
-#undef ALWAYS_INLINE
 #pragma GCC diagnostic pop
 
 // As in the table of size classes in jemalloc(3).

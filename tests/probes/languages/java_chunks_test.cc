@@ -18,7 +18,7 @@ struct WaitingThread {
   uint64_t barrier = machine.code(code_low + 0x3000, "StubRoutines (continuation stubs)", 0);
   static constexpr uint64_t interpreted = interpreter_at + 8;
 
-  explicit WaitingThread(const java_chunk_form& form) : form(form) {
+  explicit WaitingThread(const java_chunk_form& given) : form(given) {
     machine.put(java_base + 0x28, java_base);
     machine.put(java_base + 0x30, uint32_t{3});
     const uint64_t said = machine.make(32);

@@ -4,6 +4,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -77,6 +78,15 @@ KernelFeatures features_without_bpf() {
   features.release = running_release();
   features.exact_rss_stat = is_since_6(features.release, 2);
   return features;
+}
+
+// Kernels that call from nops have the system call uprobe for it. Made elsewhere, it fails with
+// ENXIO where nops of five bytes become calls (6.18), and with EPROTO where only nops of ten bytes
+// do, which leaves the function's data alone. ENOSYS: the kernel does not know it. A filter of
+// system calls may hide what the kernel does.
+bool turns_nops_into_calls() {
+  constexpr long uprobe = 336;
+  return ::syscall(uprobe) != -1 || (errno != ENOSYS && errno != EPROTO);
 }
 
 const KernelFeatures& kernel_features() {

@@ -21,6 +21,10 @@ struct KernelFeatures {
 
 const KernelFeatures& kernel_features();
 
+// Whether a probe turns a nop of five bytes into a call, which writes below the stack pointer where
+// a function may have data.
+bool turns_nops_into_calls();
+
 // Without the features of BPF, which need rights to be known.
 KernelFeatures features_without_bpf();
 

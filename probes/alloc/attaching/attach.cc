@@ -201,6 +201,13 @@ bool attach_usdt(AllocRun& run, LoadedProbe& probe, const LookedAt& at) {
     for (const std::string& problem : pair.problems)
       std::fprintf(stderr, "memflame: %s: %s\n", at.path.c_str(), problem.c_str());
   if (!pair.offered()) return false;
+  if (!pair.overwriting.empty() && turns_nops_into_calls())
+    throw Error(
+        at.path + ": the USDT probe " + pair.overwriting.front() +
+            " is a nop of five bytes, which this kernel turns into a call that overwrites the "
+            "function's data below its stack pointer (its red zone): build the program with "
+            "-mno-red-zone or with nops of one byte, or watch its malloc only, with --obj libc.so",
+        ExitCode::requirement);
   const bool multi = uprobe_means(run.own().own_links, probe.features).multi;
   const auto put = [&](const char* program, const std::vector<UsdtSite>& sites) {
     std::vector<UprobeSite> probes;

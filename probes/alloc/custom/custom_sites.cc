@@ -160,7 +160,9 @@ void add_sites(FileCode& code, CustomHit& hit, Places& places) {
   const bpf::call_shape shape = hit.declared->shape;
   const Site site = code.site(hit.address, hit.size, needed_arguments(shape));
   if (site.cost == ProbeCost::refused) {
-    hit.problem = "begins with instructions on which the kernel refuses a probe";
+    hit.problem =
+        "begins with instructions on which the kernel refuses a probe, or overwrites data of the "
+        "function";
     return;
   }
   if (shape.own_end != 0) {

@@ -10,6 +10,8 @@
 #include <cstring>
 
 #include "core/elf/notes.h"
+#include "core/hex.h"
+#include "probes/alloc/finding/file_code.h"
 
 namespace memflame {
 namespace {
@@ -144,7 +146,8 @@ class Notes {
     result.name = take_text(note);
     result.arguments = take_text(note);
     const uint64_t moved = base_ != 0 && addresses.base != 0 ? base_ - addresses.base : 0;
-    if (!place(addresses.pc + moved, PF_X, result.offset)) return;
+    result.address = addresses.pc + moved;
+    if (!place(result.address, PF_X, result.offset)) return;
     if (addresses.counter != 0 && !place(addresses.counter + moved, PF_W, result.counter)) return;
     found.push_back(std::move(result));
   }
@@ -208,11 +211,19 @@ std::vector<UsdtNote> usdt_notes(int fd, std::string_view provider) {
 }
 
 UsdtPair find_usdt_pair(int fd) {
+  const ImageBytes image(fd);
+  const std::optional<ElfImage> elf = ElfImage::open(image);
+  if (!elf) return {};
   UsdtPair pair;
-  for (const UsdtNote& note : usdt_notes(fd, "otel_memory")) {
+  std::vector<UsdtNote> notes;
+  Notes(image, *elf).of("otel_memory", notes);
+  FileCode code(image, *elf, false);
+  for (const UsdtNote& note : notes) {
     const bool is_alloc = note.name == "alloc";
     if (!is_alloc && note.name != "free") continue;
     const std::optional<bpf::usdt_site> site = parse_arguments(note.arguments, is_alloc ? 3 : 1);
+    if (site && code.call_may_overwrite(note.address))
+      pair.overwriting.push_back("otel_memory:" + note.name + " at +" + hex(note.offset));
     if (site)
       (is_alloc ? pair.alloc : pair.free).push_back({note.offset, note.counter, *site});
     else

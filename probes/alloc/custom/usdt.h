@@ -18,9 +18,9 @@ namespace memflame {
 
 struct UsdtNote {
   std::string provider, name;
-  std::string arguments;  // "8@%rdi -4@$16 8@-24(%rbp)"
-  uint64_t offset = 0;    // of the nop, in the file
-  uint64_t counter = 0;   // of the semaphore, in the file; 0 = none
+  std::string arguments;             // "8@%rdi -4@$16 8@-24(%rbp)"
+  uint64_t address = 0, offset = 0;  // of the nop, and in the file
+  uint64_t counter = 0;              // of the semaphore, in the file; 0 = none
 };
 
 // The notes of one provider whose nop lies in code, at most bpf::max_usdt_sites.
@@ -40,6 +40,9 @@ struct UsdtPair {
   std::vector<UsdtSite> alloc, free;
   // For -v: why the probes cannot be used. A single unusable probe makes the whole pair unusable.
   std::vector<std::string> problems;
+  // Probes, by name and place, whose nop a kernel may turn into a call that overwrites data of the
+  // function (Instruction::becomes_call).
+  std::vector<std::string> overwriting;
 
   bool offered() const { return !alloc.empty() && !free.empty(); }
 };

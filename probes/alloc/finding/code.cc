@@ -79,6 +79,22 @@ ProbeCost probe_cost(const ZydisDecodedInstruction& instruction, bool long_nops)
   return ProbeCost::stepped;
 }
 
+// What kernels from 6.18 on take for a nop and turn into a call (arch/x86/kernel/uprobes.c and
+// insn_is_nop() in arch/x86/lib/insn-eval.c), and a little more.
+bool becomes_call(const Decoded& decoded) {
+  const ZydisDecodedInstruction& instruction = decoded.instruction;
+  if (instruction.length != 5 || instruction.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+    return false;
+  const uint8_t opcode = instruction.opcode;
+  if (instruction.opcode_map == ZYDIS_OPCODE_MAP_0F) return opcode == 0x1f;
+  if (instruction.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT) return false;
+  const bool moves_nothing = opcode == 0x89 && instruction.raw.modrm.mod == 3;
+  const bool adds_nothing = opcode == 0x8d && instruction.raw.disp.value == 0;
+  const bool jumps_nowhere =
+      (opcode == 0xe9 || opcode == 0xeb) && instruction.raw.imm[0].value.u == 0;
+  return opcode == 0x90 || moves_nothing || adds_nothing || jumps_nowhere;
+}
+
 Instruction::Kind kind_of(const ZydisDecodedInstruction& instruction) {
   switch (instruction.meta.category) {
     case ZYDIS_CATEGORY_COND_BR:
@@ -106,6 +122,34 @@ bool writes_at_stack(const ZydisDecodedOperand& operand) {
          operand.mem.disp.value < 8;
 }
 
+// Data below rsp is reached by rsp itself, by rbp as the frame pointer, or by a copy of rsp.
+Instruction::RedZone red_zone_of(const Decoded& decoded) {
+  Instruction::RedZone found = Instruction::outside;
+  bool writes_rsp = false;
+  bool copies = false;
+  for (const ZydisDecodedOperand& operand : decoded.all()) {
+    const bool written = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+    if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER) {
+      writes_rsp |= written && operand.reg.value == ZYDIS_REGISTER_RSP;
+      copies |= !written && operand.reg.value == ZYDIS_REGISTER_RSP;
+    }
+    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY ||
+        operand.visibility != ZYDIS_OPERAND_VISIBILITY_EXPLICIT)
+      continue;
+    const bool below = operand.mem.index != ZYDIS_REGISTER_NONE || operand.mem.disp.value < 0;
+    if (operand.mem.base == ZYDIS_REGISTER_RSP && below) found = Instruction::inside;
+    if (operand.mem.base == ZYDIS_REGISTER_RBP && below && found == Instruction::outside)
+      found = Instruction::if_leaf;
+    copies |= operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN && operand.mem.base == ZYDIS_REGISTER_RSP;
+  }
+  if (writes_rsp) return Instruction::outside;  // lea -24(%rsp),%rsp
+  const ZydisDecodedOperand& to = decoded.operands[0];
+  const bool to_frame =
+      to.type == ZYDIS_OPERAND_TYPE_REGISTER && to.reg.value == ZYDIS_REGISTER_RBP;
+  if (copies && !to_frame && found == Instruction::outside) found = Instruction::if_leaf;
+  return found;
+}
+
 void note_writes(const Decoded& decoded, Instruction& instruction) {
   for (const ZydisDecodedOperand& operand : decoded.all()) {
     if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0) continue;
@@ -117,6 +161,7 @@ void note_writes(const Decoded& decoded, Instruction& instruction) {
       if (found != arguments.end())
         instruction.arguments_written |= static_cast<uint8_t>(1U << (found - arguments.begin()));
     } else {
+      instruction.stores |= operand.type == ZYDIS_OPERAND_TYPE_MEMORY;
       instruction.changes_stack |= writes_at_stack(operand);
     }
   }
@@ -160,6 +205,8 @@ std::optional<Instruction> decode(CodeBytes bytes, uint64_t address, bool long_n
   instruction.length = decoded.instruction.length;
   instruction.kind = kind_of(decoded.instruction);
   instruction.cost = probe_cost(decoded.instruction, long_nops);
+  instruction.becomes_call = becomes_call(decoded);
+  instruction.red_zone = red_zone_of(decoded);
   note_writes(decoded, instruction);
   note_copy(decoded, instruction);
   note_target(decoded, instruction);

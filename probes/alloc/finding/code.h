@@ -27,8 +27,16 @@ struct Instruction {
   ProbeCost cost = ProbeCost::stepped;
   uint8_t arguments_written = 0;  // bit n: the register of argument n + 1
   uint8_t copy_of = 0;            // the argument whose register is copied, from 1; 0: none
-  uint64_t target = 0;            // of a jump, conditional jump or call; 0: computed
-  uint64_t slot = 0;              // for `jmp *x(%rip)`: the address that the target is read from
+  bool stores = false;            // writes memory
+  // A nop of five bytes: since Linux 6.18 a probe turns it into a call, which writes at -8(%rsp)
+  // and below. Later kernels do so with one of ten bytes, and leave the red zone alone.
+  bool becomes_call = false;
+  // Whether it tells of data in the red zone, the 128 bytes below rsp that the ABI gives to a
+  // function: by itself, or if the function makes no call.
+  enum RedZone : uint8_t { outside, if_leaf, inside };
+  RedZone red_zone = outside;
+  uint64_t target = 0;  // of a jump, conditional jump or call; 0: computed
+  uint64_t slot = 0;    // for `jmp *x(%rip)`: the address that the target is read from
 
   uint64_t next() const { return address + length; }
   bool is_branch() const { return kind == jump || kind == conditional; }

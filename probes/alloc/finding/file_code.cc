@@ -187,10 +187,34 @@ Site FileCode::site(uint64_t address, uint64_t size, uint8_t arguments) {
   const Body whole = body(address, size, {});
   const ImageRange entry =
       code_at(image_, elf_, address, size == 0 ? max_prologue : std::min(size, max_prologue));
+  const std::optional<Extent> extent = extent_of(address);
   // Code that is unknown may jump back into the function, so its size counts as unknown, too.
   const uint64_t known = whole.gap.empty() ? size : 0;
   return choose_site(entry.bytes, address, whole.code,
-                     {.arguments = arguments, .size = known, .long_nops = long_nops_});
+                     {.arguments = arguments,
+                      .size = known,
+                      .long_nops = long_nops_,
+                      .inside = extent && extent->start != address});
+}
+
+// Compilers keep data in the red zone of a function that makes no call. Code that is not known may
+// keep some, too.
+bool FileCode::call_may_overwrite(uint64_t address) {
+  const ImageRange bytes = code_at(image_, elf_, address, max_stub);
+  const std::optional<Instruction> at = decode(bytes.bytes, address);
+  if (!at || !at->becomes_call) return false;
+  const std::optional<Extent> own = extent_of(address);
+  if (!own) return true;
+  const Body whole = body(own->start, own->end - own->start, {});
+  if (!whole.gap.empty()) return true;
+  const bool calls = std::any_of(whole.code.begin(), whole.code.end(), [&](const Instruction& i) {
+    const bool is_system_call = i.cost == ProbeCost::refused;
+    return i.kind == Instruction::call && !is_system_call && i.address >= own->start &&
+           i.address < own->end;
+  });
+  return std::any_of(whole.code.begin(), whole.code.end(), [&](const Instruction& i) {
+    return i.red_zone == Instruction::inside || (!calls && i.red_zone == Instruction::if_leaf);
+  });
 }
 
 }  // namespace memflame

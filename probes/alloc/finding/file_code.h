@@ -54,6 +54,10 @@ class FileCode {
   // choose_site() for the function at this address. `arguments`: bit n for argument n + 1.
   Site site(uint64_t address, uint64_t size, uint8_t arguments);
 
+  // Whether the instruction at this address is one that kernels turn into a call
+  // (Instruction::becomes_call), in a function that may keep data in its red zone there.
+  bool call_may_overwrite(uint64_t address);
+
  private:
   struct Extent {
     uint64_t start = 0, end = 0;

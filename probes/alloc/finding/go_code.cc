@@ -81,9 +81,9 @@ bool GoCode::contains(uint64_t address) {
   return behind == others_.begin() || std::prev(behind)->second <= address;
 }
 
-std::optional<uint64_t> go_entry(FileCode& code, uint64_t address, uint64_t size) {
-  const Body body = code.body(address, size, {});
-  if (!body.gap.empty() || body.code.empty()) return std::nullopt;
+namespace {
+
+std::optional<uint64_t> passed_once(const Body& body, uint64_t address) {
   const auto again = std::ranges::find_if(body.code, [&](const Instruction& i) {
     return i.kind == Instruction::jump && i.target == address;
   });
@@ -99,6 +99,18 @@ std::optional<uint64_t> go_entry(FileCode& code, uint64_t address, uint64_t size
     behind = i.next();
   }
   return behind;
+}
+
+}  // namespace
+
+// A function of Go may end its stack right below rsp (StackLimit of internal/abi), so no kernel may
+// turn the instruction into a call.
+std::optional<uint64_t> go_entry(FileCode& code, uint64_t address, uint64_t size) {
+  const Body body = code.body(address, size, {});
+  if (!body.gap.empty() || body.code.empty()) return std::nullopt;
+  const std::optional<uint64_t> entry = passed_once(body, address);
+  const auto at = std::ranges::find(body.code, entry.value_or(0), &Instruction::address);
+  return at == body.code.end() || at->becomes_call ? std::nullopt : entry;
 }
 
 }  // namespace memflame

@@ -192,7 +192,8 @@ class Placement {
     const Site site = code_.site(each.address, each.size, static_cast<uint8_t>(arguments));
     const std::string text = each.name + (site.delta == 0 ? "" : "+" + std::to_string(site.delta));
     if (site.cost == ProbeCost::refused) {
-      probes_.notes.push_back(each.name + " is not probed: the kernel refuses a probe there");
+      probes_.notes.push_back(
+          each.name + " is not probed: the kernel refuses a probe there, or overwrites its data");
       return;
     }
     if (site.cost == ProbeCost::stepped)

@@ -48,23 +48,38 @@ bool jumps_anywhere(std::span<const Instruction> body, uint64_t entry, uint64_t 
   });
 }
 
+// Whether a call in place of this instruction overwrites nothing that the function may read. A loop
+// that leads back to the entry may have stored before.
+bool keeps_data(const Instruction& at, bool stored, std::span<const Instruction> body,
+                uint64_t entry, const SiteNeeds& needs) {
+  if (!at.becomes_call) return true;
+  return !stored && !needs.inside &&
+         std::none_of(body.begin(), body.end(), [&](const Instruction& i) {
+           return i.is_branch() && i.target >= entry && i.target < at.next();
+         });
+}
+
 }  // namespace
 
 Site choose_site(CodeBytes entry, uint64_t address, std::span<const Instruction> body,
                  const SiteNeeds& needs) {
   const std::optional<Instruction> first = decode(entry, address, needs.long_nops);
   if (!first) return {.delta = 0, .cost = ProbeCost::refused};
-  Site best{.delta = 0, .cost = first->cost};
+  Site best{.delta = 0, .cost = ProbeCost::refused};
+  bool stored = false;
+  if (keeps_data(*first, stored, body, address, needs)) best.cost = first->cost;
   Holders holders{1, 2, 4, 8, 16, 32};
-  if (first->cost == ProbeCost::emulated) return best;
+  if (best.cost == ProbeCost::emulated) return best;
   const bool may_move = needs.size != 0 && !jumps_anywhere(body, address, needs.size);
   std::optional<Instruction> at = first;
   while (may_move && at->kind == Instruction::other && !at->changes_stack) {
     follow(*at, holders);
+    stored |= at->stores;
     if (!all_held(holders, needs.arguments)) break;
     const uint64_t delta = at->next() - address;
     at = decode(entry.subspan(delta), address + delta, needs.long_nops);
     if (!at || jumped_into(body, address, address + delta)) break;
+    if (!keeps_data(*at, stored, body, address, needs)) continue;
     if (at->cost == ProbeCost::emulated) return site_at(delta, at->cost, holders);
     if (best.cost == ProbeCost::refused) best = site_at(delta, at->cost, holders);
   }

@@ -18,6 +18,7 @@ struct SiteNeeds {
   uint8_t arguments = 0;   // bit n: argument n + 1 must still be in some argument's register
   uint64_t size = 0;       // of the function, bytes; 0: unknown
   bool long_nops = false;  // as in decode()
+  bool inside = false;     // the address lies in a function that begins elsewhere
 };
 
 struct Site {
@@ -37,7 +38,10 @@ bpf::call_shape at_site(bpf::call_shape shape, const Site& site);
 // The site is the first instruction that the kernel emulates and that meets these conditions:
 //  - before it there is no jump, no call, and no change of rsp or of the return address;
 //  - each needed argument is in its own register, or was copied to that of another argument;
-//  - nothing in `body` jumps to it, or to a byte between the entry and it.
+//  - nothing in `body` jumps to it, or to a byte between the entry and it;
+//  - a kernel that turns it into a call (Instruction::becomes_call) overwrites nothing: the ABI
+//  gives
+//    a function its red zone at the entry, and nothing was stored since.
 // If there is none, or the code does not tell, the site is the entry. If the kernel refuses the
 // entry, it is the first such instruction that the kernel accepts, else ProbeCost::refused.
 Site choose_site(CodeBytes entry, uint64_t address, std::span<const Instruction> body,

@@ -3,12 +3,16 @@
 
 #include <doctest/doctest.h>
 #include <elf.h>
+#include <fcntl.h>
 
 #include <cstddef>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "core/elf/image.h"
+#include "probes/alloc/finding/elf_functions.h"
+#include "probes/unique_fd.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -61,4 +65,21 @@ TEST_CASE("no more is decoded of one file than about a million instructions") {
   CHECK(code.body(text_at, function_size, {}).code.size() == function_size);
   CHECK(code.body(text_at, function_size, {}).gap.empty());
   CHECK(!code.body(text_at + functions - 1, function_size, {}).gap.empty());
+}
+
+TEST_CASE("a call in place of a nop may overwrite data in the red zone") {
+  const UniqueFd file(::open(ALLOCATORS "/red_zone.so", O_RDONLY | O_CLOEXEC));
+  const ImageBytes image(file.get());
+  const auto elf = ElfImage::open(image);
+  REQUIRE(elf);
+  FileCode code(image, *elf, true);
+  const auto overwrites = [&](const std::string& name) {
+    const std::vector<ElfFunction> found = find_functions(file.get(), {"at_" + name});
+    REQUIRE_MESSAGE(found.size() == 1, name);
+    return code.call_may_overwrite(found[0].address);
+  };
+  for (const char* name : {"below", "framed", "asks_kernel", "copied", "split", "unknown"})
+    CHECK_MESSAGE(overwrites(name), name);
+  for (const char* name : {"one_byte", "calls", "registers", "moved"})
+    CHECK_FALSE_MESSAGE(overwrites(name), name);
 }

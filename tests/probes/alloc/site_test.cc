@@ -97,6 +97,62 @@ TEST_CASE("nops of several bytes are emulated since Linux 6.18") {
   CHECK(is(site_in({0x0f, 0x1f, 0x44, 0, 0, 0x53, 0xc3}, 1, true), 0));
 }
 
+TEST_CASE("what a kernel may turn into a call") {
+  const auto becomes_call = [](std::initializer_list<int> code) {
+    const auto instruction = decode(bytes(code), entry);
+    REQUIRE(instruction.has_value());
+    REQUIRE(instruction->length == code.size());
+    return instruction->becomes_call;
+  };
+  for (const auto& code : std::initializer_list<std::initializer_list<int>>{
+           {0x0f, 0x1f, 0x44, 0, 0},
+           {0x66, 0x66, 0x66, 0x66, 0x90},
+           {0x48, 0x8d, 0x74, 0x26, 0},      // lea 0(%rsi,%riz),%rsi
+           {0xe9, 0, 0, 0, 0},               // jmp to what follows
+           {0x66, 0x66, 0x48, 0x89, 0xc0}})  // mov %rax,%rax
+    CHECK(becomes_call(code));
+  for (const auto& code : std::initializer_list<std::initializer_list<int>>{
+           {0x90},
+           {0x0f, 0x1f, 0x40, 0},
+           {0x66, 0x0f, 0x1f, 0x44, 0, 0},
+           {0xe9, 1, 0, 0, 0},
+           {0xb8, 0, 0, 0, 0},               // mov $0,%eax
+           {0x48, 0x8d, 0x64, 0x24, 0x80}})  // lea -128(%rsp),%rsp
+    CHECK_FALSE(becomes_call(code));
+}
+
+TEST_CASE("a nop that may become a call is a site only while nothing was stored") {
+  // mov %rdi,-8(%rsp); nopl; mov -8(%rsp),%rdi; ret
+  CHECK(is(site_in({0x48, 0x89, 0x7c, 0x24, 0xf8, 0x0f, 0x1f, 0x44, 0, 0, 0x48, 0x8b, 0x7c, 0x24,
+                    0xf8, 0xc3},
+                   1, true),
+           0, ProbeCost::stepped));
+  // mov %rdi,-8(%rsp); nopl; push %rbx: it is passed over. The store may be by another register,
+  // too.
+  CHECK(
+      is(site_in({0x48, 0x89, 0x7c, 0x24, 0xf8, 0x0f, 0x1f, 0x44, 0, 0, 0x53, 0xc3}, 1, true), 10));
+  CHECK(is(site_in({0x48, 0x89, 0x78, 0xf8, 0x0f, 0x1f, 0x44, 0, 0, 0x53, 0xc3}, 1, true), 9));
+  // endbr64; nopl; push %rbx: as compilers make room for tracers
+  CHECK(is(site_in({0xf3, 0x0f, 0x1e, 0xfa, 0x0f, 0x1f, 0x44, 0, 0, 0x53, 0xc3}, 1, true), 4));
+  // cs nopw; mov %rdi,-8(%rsp); nopl; ret: not where the kernel refuses all before it either
+  CHECK(is(site_in({0x2e, 0x0f, 0x1f, 0x84, 0,    0,    0,    0, 0, 0x48,
+                    0x89, 0x7c, 0x24, 0xf8, 0x0f, 0x1f, 0x44, 0, 0, 0xc3}),
+           9, ProbeCost::stepped));
+}
+
+TEST_CASE("a nop that may become a call is no site where a jump leads to it") {
+  // nopl; test %rdi,%rdi; jne entry; ret: what the turn before has stored would be overwritten
+  CHECK(is(site_in({0x0f, 0x1f, 0x44, 0, 0, 0x48, 0x85, 0xff, 0x75, 0xf6, 0xc3}, 1, true), 8));
+  // … or into its bytes
+  CHECK(is(site_in({0x0f, 0x1f, 0x44, 0, 0, 0x75, 0xfb, 0xc3}, 1, true), 0, ProbeCost::refused));
+  // An address within a function is no entry.
+  const std::vector<std::byte> code = bytes({0x0f, 0x1f, 0x44, 0, 0, 0x53, 0xc3});
+  SiteNeeds needs{.arguments = 1, .size = code.size(), .long_nops = true, .inside = true};
+  CHECK(is(choose_site(code, entry, decode_all(code, entry), needs), 5));
+  needs.size = 0;
+  CHECK(is(choose_site(code, entry, decode_all(code, entry), needs), 0, ProbeCost::refused));
+}
+
 TEST_CASE("an entry that is emulated is the site") {
   CHECK(is(site_in({0x53, 0x48, 0x85, 0xff, 0x74, 0x01, 0xc3, 0xc3}), 0));
 }

@@ -24,18 +24,18 @@ void* from_handle(const char* name) {
 void* from_version(const char* name) { return dlvsym(RTLD_DEFAULT, name, "GLIBC_2.2.5"); }
 
 // Functions of their own, for the stacks.
-__attribute__((noinline)) void by_default() { keep_blocks(from_default); }
-__attribute__((noinline)) void by_next() { keep_blocks(from_next); }
-__attribute__((noinline)) void by_handle() { keep_blocks(from_handle); }
-__attribute__((noinline)) void by_version() { keep_blocks(from_version); }
-__attribute__((noinline)) void by_plugin_next(void* plugin) {
+extern "C" __attribute__((noinline)) void by_default() { keep_blocks(from_default); }
+extern "C" __attribute__((noinline)) void by_next() { keep_blocks(from_next); }
+extern "C" __attribute__((noinline)) void by_handle() { keep_blocks(from_handle); }
+extern "C" __attribute__((noinline)) void by_version() { keep_blocks(from_version); }
+extern "C" __attribute__((noinline)) void by_plugin_next(void* plugin) {
   reinterpret_cast<void (*)()>(dlsym(plugin, "keep_asked"))();
 }
-__attribute__((noinline)) void by_plugin(void* plugin) {
+extern "C" __attribute__((noinline)) void by_plugin(void* plugin) {
   reinterpret_cast<void (*)()>(dlsym(plugin, "keep_called"))();
 }
 // Nobody asks for it by name after the plugin has come.
-__attribute__((noinline)) void by_registered() { registered(); }
+extern "C" __attribute__((noinline)) void by_registered() { registered(); }
 
 }  // namespace
 

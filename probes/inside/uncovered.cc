@@ -138,7 +138,8 @@ bool Uncovered::is_uncovered(pid_t pid, bool has_spoken) {
   std::string& covered = covered_[pid];
   if (covered == mark) return false;
   if (!is_covered(pid, has_spoken, mark)) return true;
-  covered = mark;
+  // One that is silent may become one that could not speak.
+  if (has_spoken || heard_.contains(mark)) covered = mark;
   return false;
 }
 

@@ -15,6 +15,7 @@ constexpr uint32_t word_bytes = sizeof(uint64_t);
 // How long a thread naps that waits for room: the first time and, with memflame short of processor
 // time, at most.
 constexpr uint32_t first_nap_us = 50, most_nap_us = 400;
+constexpr uint32_t rings_of_a_crowd = 32;
 
 bool has_room(Thread& thread, uint64_t bytes) {
   thread.tail = load_acquire(thread.head->tail);
@@ -25,10 +26,13 @@ bool has_room(Thread& thread, uint64_t bytes) {
 // microseconds of processor time. False if memflame does not read, or not fast enough.
 bool make_room(Thread& thread, uint64_t bytes, Patience patience) {
   if (has_room(thread, bytes)) return true;
-  uint32_t nap_us = first_nap_us;
+  // Thousands of threads that woke this often would leave memflame no processor.
+  const uint32_t crowd = 1 + load(here->control->rings) / rings_of_a_crowd;
+  uint32_t nap_us = first_nap_us * crowd;
   while (load(here->control->reading) != 0 && wait_a_little(nap_us, patience)) {
-    if (has_room(thread, thread.ring_bytes / 2)) return true;
-    if (nap_us < most_nap_us) nap_us *= 2;
+    if (has_room(thread, bytes > thread.ring_bytes / 2 ? bytes : thread.ring_bytes / 2))
+      return true;
+    if (nap_us < most_nap_us * crowd) nap_us *= 2;
   }
   return has_room(thread, bytes);
 }

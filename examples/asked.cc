@@ -42,6 +42,7 @@ extern "C" __attribute__((noinline)) void by_registered() { registered(); }
 int main(int argc, char** argv) {
   const std::string own = argv[0];
   const std::string file = own.substr(0, own.rfind('/') + 1) + "asked_plugin.so";
+  from_handle("malloc");  // dlopen() allocates when it is asked first
   std::puts("ready");
   std::fflush(stdout);
   std::getchar();

@@ -16,9 +16,9 @@ constexpr size_t block_bytes = 1000;
 constexpr int deep = 300;
 pthread_barrier_t barrier;
 
-__attribute__((noinline)) void* keep_block() { return std::malloc(block_bytes); }
+extern "C" __attribute__((noinline)) void* keep_block() { return std::malloc(block_bytes); }
 
-__attribute__((noinline)) void* keep_deep(int frames) {
+extern "C" __attribute__((noinline)) void* keep_deep(int frames) {
   void* const block = frames == 0 ? keep_block() : keep_deep(frames - 1);
   asm volatile("" ::: "memory");
   return block;

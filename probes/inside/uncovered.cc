@@ -78,12 +78,14 @@ bool brings_malloc(const std::string& program) {
 
 // A forked child that has not allocated yet has its parent's agent, which is still silent: it runs
 // a program in which an agent spoke. In any other program, silence beside a heap means that the
-// agent could not speak. If the mappings cannot be read, what counts is whether it has.
+// agent could not speak, also if one spoke in the program before. If the mappings cannot be read,
+// what counts is whether it has.
 bool Uncovered::is_covered(pid_t pid, bool has_spoken, const std::string& mark) const {
   const std::string maps = read_file(proc_path(pid, "maps"));
   if (maps.empty()) return has_spoken;
   if (maps.find(agent_) == std::string::npos || brings_malloc(proc_path(pid, "exe"))) return false;
-  return has_spoken || heard_.contains(mark) || maps.find("[heap]") == std::string::npos;
+  return heard_.contains(mark) || (has_spoken && has_forgotten_) ||
+         maps.find("[heap]") == std::string::npos;
 }
 
 void Uncovered::add(pid_t pid) {
@@ -93,9 +95,11 @@ void Uncovered::add(pid_t pid) {
   hear(pid);
 }
 
-// Forgotten marks only make memflame name processes that have nothing to say.
 void Uncovered::hear(pid_t pid) {
-  if (heard_.size() >= most_heard) heard_.clear();
+  if (heard_.size() >= most_heard) {
+    heard_.clear();
+    has_forgotten_ = true;
+  }
   heard_.insert(program_mark(pid));
 }
 
@@ -139,7 +143,7 @@ bool Uncovered::is_uncovered(pid_t pid, bool has_spoken) {
   if (covered == mark) return false;
   if (!is_covered(pid, has_spoken, mark)) return true;
   // One that is silent may become one that could not speak.
-  if (has_spoken || heard_.contains(mark)) covered = mark;
+  if (heard_.contains(mark)) covered = mark;
   return false;
 }
 

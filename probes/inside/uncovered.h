@@ -68,6 +68,7 @@ class Uncovered {
   std::set<pid_t> left_out_;
   std::map<pid_t, std::string> covered_;  // program_mark() of what was looked at
   std::set<std::string> heard_;           // program_mark() where an agent spoke
+  bool has_forgotten_ = false;            // some of them
   std::set<pid_t> suspects_;              // without an agent at the look before
   std::map<pid_t, Found> found_;
 };

@@ -92,7 +92,7 @@ TEST_CASE("a child without an agent is found by the second look, and named") {
   Uncovered heard({::getpid()}, shell());
   Uncovered unknown({::getpid()}, "/no/such/agent.so");
   const auto look = [&] {
-    heard.meet(child.pid);
+    for (Uncovered* each : {&known, &heard}) each->meet(child.pid);
     heard.look(nobody);
     known.look(children);
     silent.look(nobody);
@@ -124,6 +124,7 @@ TEST_CASE("a process that runs another program, in which no agent is, is found t
   Uncovered uncovered({::getpid()}, shell());
   const auto look = [&] { uncovered.look(children); };
   for (int i = 0; i < 3; ++i) {
+    uncovered.meet(child.pid);
     look();
     std::this_thread::sleep_for(std::chrono::milliseconds(260));
   }

@@ -142,7 +142,7 @@ target.end()
 target = Target("alloc_truth")
 words = subprocess.run([MEMFLAME, "alloc", "--inside", "-p", str(target.pid), "-o", f"{folder}/x.json"],
                        capture_output=True, text=True, check=False, timeout=PATIENCE, **plain)
-check(words.returncode == 1 and "permission" in words.stderr, words)
+check(words.returncode == 3 and "permission" in words.stderr, words)
 target.work()
 target.end()
 

@@ -43,6 +43,7 @@ bool is_left(const Thread& thread, uint64_t sp) {
 
 // The state of this thread if its calls are to be recorded now.
 Thread* begin_slowly(Thread* thread, uint64_t sp) {
+  lacks_ring = false;
   const uint32_t phase = thread != nullptr ? load(thread->phase) : uint32_t{phase_new};
   if (phase == phase_new) return begin_thread();
   if (is_left(*thread, sp)) {
@@ -61,6 +62,7 @@ inline Thread* recording_thread(uint64_t sp) {
   if (MEMFLAME_UNLIKELY(thread == nullptr)) return nullptr;
   const uint32_t run = load(here->control->reading);
   if (MEMFLAME_UNLIKELY(run != thread->run)) {
+    lacks_ring = false;
     thread = run == 0 ? nullptr : begin_thread();  // another run than before
     if (thread == nullptr) return nullptr;
   }
@@ -68,23 +70,16 @@ inline Thread* recording_thread(uint64_t sp) {
   return thread;
 }
 
-// Whether this thread could record if there were a ring for it.
-bool lacks_ring() {
-  if (here == nullptr || load(here->phase) == phase_new) return false;
-  const uint32_t run = load(here->control->reading);
-  return run != 0 && (self == nullptr || self->run != run);
-}
-
-// What a watched process cannot record for want of a ring is lost.
-void count_unrecorded(const void* pointer, size_t size) {
-  if (!lacks_ring() || pointer == nullptr) return;
+// What a watched process cannot record for want of a ring is lost. `lacked`: when the call began.
+void count_unrecorded(bool lacked, const void* pointer, size_t size) {
+  if (!lacked || pointer == nullptr || load(here->control->reading) == 0) return;
   note_block(reinterpret_cast<uint64_t>(pointer), false);
   add(here->process->ringless, 1);
   add(here->process->ringless_bytes, size);
 }
 
 void count_unrecorded_free() {
-  if (lacks_ring()) add(here->process->ringless_frees, 1);
+  if (lacks_ring) add(here->process->ringless_frees, 1);
 }
 
 // Calls a real function that may call hooks: what they see is this call's.
@@ -104,8 +99,9 @@ inline void* allocate(size_t size, Function function, const Caller& caller, cons
   if (MEMFLAME_UNLIKELY(!is_chosen(size, caller.sp))) return pass(caller.sp, call);
   Thread* const thread = recording_thread(caller.sp);
   if (MEMFLAME_UNLIKELY(thread == nullptr)) {
+    const bool lacked = lacks_ring;
     void* const pointer = call();
-    count_unrecorded(pointer, size);
+    count_unrecorded(lacked, pointer, size);
     return pointer;
   }
   if (MEMFLAME_UNLIKELY(load(python.awaits) != 0)) settle_python();
@@ -147,9 +143,10 @@ inline void* reallocate(void* old, size_t size, Function function, const Caller&
   if (MEMFLAME_UNLIKELY(!chosen) && !known) return pass(caller.sp, call);
   Thread* const thread = recording_thread(caller.sp);
   if (MEMFLAME_UNLIKELY(thread == nullptr)) {
+    const bool lacked = lacks_ring;
     if (known) count_unrecorded_free();
     void* const pointer = call();
-    if (chosen) count_unrecorded(pointer, size);
+    if (chosen) count_unrecorded(lacked, pointer, size);
     return pointer;
   }
   // A block that goes on in one that is not recorded, or in none, ends here.

@@ -21,6 +21,7 @@ namespace memflame::inside {
 
 Here* here;
 __thread Thread* self __attribute__((tls_model("initial-exec")));
+__thread bool lacks_ring __attribute__((tls_model("initial-exec")));
 
 namespace {
 
@@ -200,11 +201,13 @@ Thread* begin_thread() {
   const uint32_t run = process != nullptr ? load(process->control->reading) : 0;
   if (run == 0) return nullptr;
   Thread* const thread = self != nullptr ? self : new_thread();
+  lacks_ring = thread == nullptr;
   if (thread == nullptr) return nullptr;
   if (is_spare(thread)) store(thread->is_taken, 1U);  // a forked child finds it zeroed
   const uint32_t ring = take_ring(*process);
   if (ring == most_rings) {
     if (self == nullptr) give_back(thread);
+    lacks_ring = true;
     return nullptr;
   }
   thread->ring = ring;

@@ -171,6 +171,8 @@ extern Real real;
 extern RealOperators real_operators;
 extern Here* here;
 extern __thread Thread* self __attribute__((tls_model("initial-exec")));
+// The last begin_thread() found no ring, or no memory.
+extern __thread bool lacks_ring __attribute__((tls_model("initial-exec")));
 // NOLINTEND(bugprone-dynamic-static-initializers)
 
 // The registers of the code that called a hook, as they will be when the hook has returned.

@@ -89,7 +89,7 @@ is_hard_to_harm(port, "/metrics", "/metrics")
 feed.end()
 
 with open(path("live.err"), "w+") as said:
-    live = spawn([MEMFLAME, "report", "--live", "--", "sleep", "1000"], stderr=said)
+    live = spawn([MEMFLAME, "report", "--live", "--", "sleep", "60"], stdout=subprocess.DEVNULL, stderr=said)
 
     def address():
         said.seek(0)

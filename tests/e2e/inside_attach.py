@@ -156,8 +156,8 @@ if subprocess.run([*spaces, "true"], check=False, capture_output=True).returncod
     check(all(json.loads(apart.end()).values()), "the storm apart works on")
 
 # What cannot be done is said by name.
-def refused(pid, *words):
-    said = run("alloc", "--inside", "-p", pid, "-o", path("x.json"), status=1).stderr
+def refused(pid, *words, status=1):
+    said = run("alloc", "--inside", "-p", pid, "-o", path("x.json"), status=status).stderr
     check(all(word in said for word in words), said)
 
 
@@ -180,7 +180,7 @@ print("traced", flush=True)
 time.sleep(60)
 """], stdout=subprocess.PIPE) as tracer:
     tracer.stdout.readline()
-    refused(target.pid, "traced")
+    refused(target.pid, "traced", status=3)
     tracer.kill()
 target.process.stdin.write("\n")
 target.end()

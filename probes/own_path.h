@@ -24,16 +24,26 @@ struct FilePlace {
   std::optional<struct stat> status() const;
 };
 
-// The place that a path leads to. `follow_last`: also follow a link at the end. Throws Error if a
-// folder is missing, a link may not be followed, or there are more than 40 links.
+// The place that a path leads to, looked up as the caller (as_caller.h). `follow_last`: also follow
+// a link at the end. Throws Error if a folder is missing, a link may not be followed, or there are
+// more than 40 links.
 FilePlace place_of(const std::string& path, bool follow_last = false);
 
 // Whether a link at this place may be followed.
 bool may_follow(const FilePlace& place, const struct stat& link);
 
+// Throws Error if the entry belongs neither to the caller nor to root or memflame's user: then
+// somebody else put it there, and it is neither written nor replaced.
+void refuse_foreign(const struct stat& status);
+
 // Creates a file for writing, and for reading if `reads`, and replaces an existing one of that
 // name. The file belongs to the caller. Throws Error.
 UniqueFd create_file(const FilePlace& place, mode_t mode, bool reads = false);
+
+// Both are done as the caller. `to` may exist; nobody else's file is replaced. False, with errno
+// set, if it fails.
+bool rename_file(const FilePlace& from, const FilePlace& to);
+bool remove_file(const FilePlace& place);
 
 // Opens a folder for reading. With `make`, creates missing folders (0700), but only inside of
 // folders that belong to root or memflame's user. Throws Error.

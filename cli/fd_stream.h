@@ -10,7 +10,7 @@
 #include <streambuf>
 
 #include "core/stop_request.h"
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 

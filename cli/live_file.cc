@@ -11,9 +11,9 @@
 #include <cstring>
 #include <utility>
 
+#include "core/as_caller.h"
 #include "core/error.h"
-#include "probes/as_caller.h"
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 namespace {

@@ -15,10 +15,10 @@
 #include <optional>
 
 #include "cli/fd_stream.h"
+#include "core/as_caller.h"
 #include "core/error.h"
+#include "core/own_path.h"
 #include "core/stop_request.h"
-#include "probes/as_caller.h"
-#include "probes/own_path.h"
 
 namespace memflame {
 namespace {
@@ -76,8 +76,8 @@ struct Destination {
 };
 
 // A terminal's owner is whoever logged in there. Nobody can put a device where it does not belong.
-void refuse_unfit(const std::string& path, const struct stat& status) try {
-  if (!S_ISCHR(status.st_mode)) refuse_foreign(status);
+void refuse_unfit(const std::string& path, const FilePlace& place, const struct stat& status) try {
+  if (!S_ISCHR(status.st_mode)) refuse_foreign(place, status);
   // Another user could have given a pipe of root's a second name.
   if (S_ISFIFO(status.st_mode) && status.st_nlink > 1)
     fail(path, "it is a pipe with several names (hard links)");
@@ -97,7 +97,7 @@ Destination destination_of(const std::string& path) try {
   // A link to a file is replaced, like the file itself. A link may lead to something written in
   // place; a folder is refused.
   if (status && S_ISLNK(status->st_mode) && may_follow(to.place, *status)) {
-    refuse_unfit(path, *status);
+    refuse_unfit(path, to.place, *status);
     FilePlace end = place_of(path, true);
     const std::optional<struct stat> there = end.status();
     if (there && !S_ISREG(there->st_mode)) {
@@ -106,7 +106,7 @@ Destination destination_of(const std::string& path) try {
     }
   }
   if (!status) return to;
-  refuse_unfit(path, *status);
+  refuse_unfit(path, to.place, *status);
   to.type = status->st_mode & S_IFMT;
   to.as_it_is = S_ISFIFO(status->st_mode) || S_ISCHR(status->st_mode);
   return to;
@@ -132,7 +132,7 @@ UniqueFd open_as_it_is(const std::string& path, const Destination& to) {
   }
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) fail(path, errno);
-  refuse_unfit(path, status);
+  refuse_unfit(path, to.place, status);
   if ((status.st_mode & S_IFMT) != to.type) fail(path, "it was replaced meanwhile");
   return file;
 }

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "probes/own_path.h"
+#include "core/own_path.h"
 
 namespace memflame {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <array>
 
-#include "probes/caller.h"
+#include "core/caller.h"
 
 namespace memflame {
 namespace {

@@ -2,6 +2,7 @@
 """What another user put where an output is to go, in a folder like /tmp, is neither written nor replaced; a pipe never holds
 memflame; and under sudo files are opened with the caller's rights."""
 import fcntl
+import json
 import os
 import pwd
 import shutil
@@ -166,7 +167,7 @@ held_by(True, ["leaks", "0.1", "--trace", "--older", "0", "-p", str(busy.pid)], 
 busy.kill()
 
 
-# Under sudo: as the caller, who has a folder, links to where only root may write, and another group.
+# Under sudo: as the caller, with a folder of its own, links to where only root may write, and another group.
 def by_sudo(arguments, **options):
     return ended(arguments, env={**os.environ, "SUDO_UID": str(nobody.pw_uid), "SUDO_GID": str(nobody.pw_gid),
                                  "SUDO_USER": "nobody"}, **options)
@@ -205,3 +206,31 @@ os.chown(path("group"), 0, 0)
 done = by_sudo(["collapse", FOLDED, "--format", "folded", "-o", path("group/y.svg")])
 check("Permission denied" in done.stderr, f"a folder of root's group: {done.stderr}")
 shutil.rmtree(home)
+
+
+# The folders of watch: a spool by nobody's link, and a service's folder that nobody has made.
+def watching(spool, windows):
+    with open(path("watch.json"), "w", encoding="utf-8") as file:
+        json.dump({"spool": {"folder": spool, "most": "64M"},
+                   "outputs": {"files": {"kind": "directory", "folder": windows}},
+                   "rules": [{"name": "sleeps", "match": {"comm": "sleep"}, "window": "1s"}]}, file)
+    return [MEMFLAME, "watch", path("watch.json")]
+
+
+subprocess.run(as_nobody("ln", "-s", roots, f"{shared}/spool"), check=True)
+done = subprocess.run(watching(f"{shared}/spool", path("windows")), capture_output=True, text=True, timeout=PATIENCE,
+                      check=False)
+check(done.returncode != 0 and "link of nobody" in done.stderr, f"a spool by a link: {done.returncode} {done.stderr}")
+equal("nothing is in root's folder", os.listdir(roots), ["pipe"])
+subprocess.run(as_nobody("mkdir", f"{shared}/sleeps"), check=True)
+with open(path("watch.stderr"), "w+", encoding="utf-8") as errors:
+    process = spawn(watching(path("spool"), shared), stderr=errors)
+
+    def said():
+        with open(path("watch.stderr"), encoding="utf-8") as file:
+            return file.read()
+    wait_until(lambda: "folder of nobody" in said() or process.poll() is not None, "the folder is refused")
+    process.send_signal(signal.SIGTERM)
+    process.wait(PATIENCE)
+check("folder of nobody" in said(), said())
+equal("nothing is in nobody's folder", os.listdir(f"{shared}/sleeps"), [])

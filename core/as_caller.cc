@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/as_caller.h"
+#include "core/as_caller.h"
 
 #include <pwd.h>
 #include <sys/fsuid.h>
@@ -10,18 +10,17 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/caller.h"
 #include "core/error.h"
-#include "probes/caller.h"
-#include "probes/processes/users.h"
 
 namespace memflame {
 namespace {
 
-// An id that no thread can take: the call changes nothing and returns the present id.
+// No thread can take the id -1: the call changes nothing and returns the present id.
 uid_t file_user() { return static_cast<uid_t>(::setfsuid(static_cast<uid_t>(-1))); }
 gid_t file_group() { return static_cast<gid_t>(::setfsgid(static_cast<gid_t>(-1))); }
 
-// Of this thread alone: setgroups() of glibc changes all threads.
+// Changes this thread alone; glibc's setgroups() changes all threads.
 bool set_own_groups(const std::vector<gid_t>& groups) {
   return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
 }
@@ -35,7 +34,8 @@ std::vector<gid_t> own_groups() {
 
 std::vector<gid_t> groups_of(const Caller& by) {
   const passwd* const entry = ::getpwuid(by.uid);
-  return entry != nullptr ? find_user(entry->pw_name).groups : std::vector<gid_t>{by.gid};
+  return entry != nullptr ? groups_of_user(entry->pw_name, entry->pw_gid)
+                          : std::vector<gid_t>{by.gid};
 }
 
 }  // namespace

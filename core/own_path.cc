@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/own_path.h"
+#include "core/own_path.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -12,9 +12,9 @@
 #include <deque>
 #include <sstream>
 
+#include "core/as_caller.h"
+#include "core/caller.h"
 #include "core/error.h"
-#include "probes/as_caller.h"
-#include "probes/caller.h"
 
 namespace memflame {
 namespace {
@@ -23,8 +23,6 @@ constexpr int most_links = 40;  // the kernel's own limit for a path (MAXSYMLINK
 constexpr int folder_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
 [[noreturn]] void fail(const std::string& path) { throw Error(path + ": " + denial_text(errno)); }
-
-bool is_trusted(uid_t user) { return user == ::geteuid() || user == 0 || user == caller().uid; }
 
 bool is_on_procfs(int folder) {
   struct statfs status {};
@@ -110,6 +108,8 @@ class Walk {
 
 }  // namespace
 
+bool is_trusted(uid_t user) { return user == ::geteuid() || user == 0 || user == caller().uid; }
+
 std::optional<struct stat> FilePlace::status() const {
   struct stat status {};
   if (::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return status;
@@ -130,8 +130,12 @@ FilePlace place_of(const std::string& path, bool follow_last) {
   return Walk(path, false).run(follow_last);
 }
 
-void refuse_foreign(const struct stat& status) {
+void refuse_foreign(const FilePlace& place, const struct stat& status) {
   if (is_trusted(status.st_uid)) return;
+  struct stat folder {};
+  if (S_ISREG(status.st_mode) && ::fstat(place.folder.get(), &folder) == 0 &&
+      folder.st_uid == status.st_uid)
+    return;
   const std::string kind = S_ISLNK(status.st_mode)    ? "link"
                            : S_ISFIFO(status.st_mode) ? "pipe"
                            : S_ISDIR(status.st_mode)  ? "folder"
@@ -146,7 +150,7 @@ void refuse_foreign(const struct stat& status) {
 UniqueFd create_file(const FilePlace& place, mode_t mode, bool reads) {
   const AsCaller rights;
   if (const std::optional<struct stat> status = place.status()) {
-    refuse_foreign(*status);
+    refuse_foreign(place, *status);
     ::unlinkat(place.folder.get(), place.name.c_str(), 0);
   }
   UniqueFd file(::openat(place.folder.get(), place.name.c_str(),
@@ -158,7 +162,7 @@ UniqueFd create_file(const FilePlace& place, mode_t mode, bool reads) {
 
 bool rename_file(const FilePlace& from, const FilePlace& to) {
   const AsCaller rights;
-  if (const std::optional<struct stat> status = to.status()) refuse_foreign(*status);
+  if (const std::optional<struct stat> status = to.status()) refuse_foreign(to, *status);
   return ::renameat(from.folder.get(), from.name.c_str(), to.folder.get(), to.name.c_str()) == 0;
 }
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 
@@ -32,9 +32,11 @@ FilePlace place_of(const std::string& path, bool follow_last = false);
 // Whether a link at this place may be followed.
 bool may_follow(const FilePlace& place, const struct stat& link);
 
-// Throws Error if the entry belongs neither to the caller nor to root or memflame's user: then
-// somebody else put it there, and it is neither written nor replaced.
-void refuse_foreign(const struct stat& status);
+// Throws Error if the entry of this place belongs neither to the caller nor to root or memflame's
+// user: then somebody else put it there, and it is neither written nor replaced. A file of the
+// folder's owner is replaced: file systems that know one user only (vfat, virtiofs, NFS for root)
+// show our own files so.
+void refuse_foreign(const FilePlace& place, const struct stat& status);
 
 // Creates a file for writing, and for reading if `reads`, and replaces an existing one of that
 // name. The file belongs to the caller. Throws Error.
@@ -45,8 +47,11 @@ UniqueFd create_file(const FilePlace& place, mode_t mode, bool reads = false);
 bool rename_file(const FilePlace& from, const FilePlace& to);
 bool remove_file(const FilePlace& place);
 
-// Opens a folder for reading. With `make`, creates missing folders (0700), but only inside of
-// folders that belong to root or memflame's user. Throws Error.
+// Whether it is the user of memflame, the caller or root.
+bool is_trusted(uid_t user);
+
+// Opens a folder for reading, with memflame's own rights. With `make`, creates missing folders
+// (0700), but only inside of folders that belong to root or memflame's user. Throws Error.
 UniqueFd open_folder(const std::string& path, bool make);
 
 }  // namespace memflame

@@ -24,6 +24,15 @@ std::string temporary_path() {
          std::to_string(::getpid()) + ".out";
 }
 
+// Somebody else may have put a file there meanwhile: it is left alone.
+void remove_temporary(const std::string& path) noexcept {
+  try {
+    remove_output(path);
+  } catch (const Error& error) {
+    std::cerr << "memflame: " << error.what() << "\n";
+  }
+}
+
 }  // namespace
 
 CommandOutput::CommandOutput(const std::string& path)
@@ -46,7 +55,7 @@ CommandOutput::~CommandOutput() {
     std::cerr << "memflame: the command wrote " << iec_bytes(status.st_size) << " -> "
               << clean_text(path_, replaced) << "\n";
   else if (is_temporary_)
-    remove_output(path_);
+    remove_temporary(path_);
 }
 
 CommandStreams CommandOutput::streams() const {

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "core/unique_fd.h"
 #include "probes/processes/command.h"
-#include "probes/unique_fd.h"
 
 namespace memflame {
 

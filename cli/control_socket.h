@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/caller.h"
 #include "core/error.h"
 #include "core/secrets.h"
 #include "core/units.h"
-#include "probes/caller.h"
 #include "probes/processes/procfs.h"
 #include "probes/run/live_run.h"
 #include "render/text/clean_text.h"

@@ -1,26 +1,56 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli/fd_stream.h"
 
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 namespace memflame {
 
-FdBuffer::FdBuffer(UniqueFd fd) : fd_(std::move(fd)) {
+namespace {
+
+constexpr int tick_ms = 100;
+constexpr int ticks_without_progress = 10;
+constexpr size_t at_once = PIPE_BUF;
+
+bool is_read_elsewhere(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+}  // namespace
+
+FdBuffer::FdBuffer(UniqueFd fd) : fd_(std::move(fd)), has_reader_(is_read_elsewhere(fd_.get())) {
   setp(bytes_.data(), bytes_.data() + bytes_.size());
 }
 
 bool FdBuffer::write(const char* data, size_t size) {
   while (size != 0 && error_ == 0) {
-    const ssize_t put = ::write(fd_.get(), data, size);
-    if (put < 0 && errno != EINTR) error_ = errno;
+    if (has_reader_ && !wait_for_reader()) break;
+    // A pipe that poll(2) calls writable takes PIPE_BUF bytes without waiting.
+    const ssize_t put = ::write(fd_.get(), data, has_reader_ ? std::min(size, at_once) : size);
+    if (put < 0 && errno != EINTR && errno != EAGAIN) error_ = errno;
     if (put <= 0) continue;
     data += put;
     size -= static_cast<size_t>(put);
   }
   return error_ == 0;
+}
+
+bool FdBuffer::wait_for_reader() {
+  for (int ticks = 0; ticks < ticks_without_progress;) {
+    pollfd file{fd_.get(), POLLOUT, 0};
+    const int ready = ::poll(&file, 1, tick_ms);
+    if (ready > 0) return true;  // or it is closed, which write() says
+    if (ready == 0 && stop_.is_made()) ++ticks;
+  }
+  error_ = EINTR;
+  return false;
 }
 
 int FdBuffer::sync() {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A stream over an open descriptor: no name is looked up again.
+//
+// A reader of a pipe may be slow. If memflame is asked to end meanwhile and the reader takes
+// nothing for a second, writing fails with EINTR.
 #pragma once
 
 #include <array>
 #include <ostream>
 #include <streambuf>
 
-#include "probes/unique_fd.h"
+#include "core/stop_request.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 
@@ -29,8 +33,11 @@ class FdBuffer : public std::streambuf {
 
  private:
   bool write(const char* data, size_t size);
+  bool wait_for_reader();
 
   UniqueFd fd_;
+  bool has_reader_;  // a pipe, terminal or socket; else a file
+  StopRequest stop_;
   int error_ = 0;
   std::array<char, size_t{64} * 1024> bytes_{};
 };

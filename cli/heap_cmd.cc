@@ -20,6 +20,7 @@
 #include "collapse/fold.h"
 #include "collapse/symbolize/symbolize.h"
 #include "core/error.h"
+#include "core/stop_request.h"
 #include "core/units.h"
 #include "probes/languages/go/go_kill.h"
 #include "probes/languages/go/go_process.h"
@@ -38,7 +39,10 @@ static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets
 // The wait ends early, and what was seen until then is written. The second signal ends memflame.
 void end_wait_on_signals() {
   struct sigaction action {};
-  action.sa_handler = [](int) { heap_is_interrupted = true; };
+  action.sa_handler = [](int) {
+    heap_is_interrupted = true;
+    note_stop();
+  };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
 }

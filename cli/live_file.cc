@@ -11,8 +11,9 @@
 #include <cstring>
 #include <utility>
 
+#include "core/as_caller.h"
 #include "core/error.h"
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 namespace {
@@ -21,6 +22,7 @@ constexpr mode_t for_owner = 0600;
 
 // Some file systems cannot make a file without a name, so it loses its name at once.
 int nameless_file(const std::string& folder) {
+  const AsCaller rights;
   const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, for_owner);
   if (fd >= 0) return fd;
   std::string path = folder + "/memflame-XXXXXX";

@@ -3,6 +3,7 @@
 
 #include "cli/completed.h"
 #include "cli/drawing_options.h"
+#include "cli/output_file.h"
 #include "core/error.h"
 #include "render/output.h"
 
@@ -84,6 +85,12 @@ bool wants_modules(const po::variables_map& values) {
 RenderOptions render_options(const po::variables_map& values, bool own_sort) {
   RenderOptions render;
   take_looks(values, render, own_sort);
+  // It is read first: somebody else's pipe would hold memflame.
+  if (!render.colour_map.empty() && !is_file(render.colour_map))
+    throw Error(
+        "--palette-map " + render.colour_map + ": it must be a file, since it is read again",
+        ExitCode::usage);
+  if (!render.colour_map.empty()) require_writable(render.colour_map);
   take(values, "all-values", render.all_values);
   render.lines = wants_lines(values);
   render.header = !values["no-header"].as<bool>();

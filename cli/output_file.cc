@@ -2,6 +2,7 @@
 #include "cli/output_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -14,8 +15,10 @@
 #include <optional>
 
 #include "cli/fd_stream.h"
+#include "core/as_caller.h"
 #include "core/error.h"
-#include "probes/own_path.h"
+#include "core/own_path.h"
+#include "core/stop_request.h"
 
 namespace memflame {
 namespace {
@@ -25,7 +28,16 @@ bool is_stdout(const std::string& path) { return path.empty() || path == "-"; }
 [[noreturn]] void fail(const std::string& path, const std::string& why) {
   throw Error("cannot write " + path + ": " + why);
 }
-[[noreturn]] void fail(const std::string& path, int error) { fail(path, std::strerror(error)); }
+[[noreturn]] void fail(const std::string& path, int error) {
+  if (error == EINTR) fail(path, "a signal ended memflame while nobody read it");
+  fail(path, denial_text(error));
+}
+
+[[noreturn]] void cannot_write(const std::string& path, const Error& error) {
+  const std::string what = error.what();
+  if (what.starts_with("cannot write ")) throw Error(what, error.exit_code);
+  throw Error("cannot write " + path + ": " + what, error.exit_code);
+}
 
 // The caller's own descriptor, if the path names one.
 std::optional<int> descriptor_named(std::string_view path) {
@@ -41,12 +53,15 @@ std::optional<int> descriptor_named(std::string_view path) {
   return std::nullopt;
 }
 
+// How long the reader of a pipe may take to come: `cat PIPE & memflame … -o PIPE` starts both at
+// once.
+constexpr int patience_ms = 5000, look_ms = 20;
+
 // Character devices that only take bytes; opening others can have effects. The numbers are those of
 // Documentation/admin-guide/devices.txt in the kernel's sources.
 bool is_harmless_device(dev_t device) {
-  constexpr unsigned memory = 1, null = 3, zero = 5, full = 7;
-  if (major(device) == memory)
-    return minor(device) == null || minor(device) == zero || minor(device) == full;
+  constexpr unsigned memory = 1, null = 3, full = 7;
+  if (major(device) == memory) return minor(device) == null || minor(device) == full;
   constexpr std::array<unsigned, 5> terminals{4, 5, 188, 204, 229};
   for (const unsigned number : terminals)
     if (major(device) == number) return true;
@@ -60,20 +75,29 @@ struct Destination {
   mode_t type = 0;  // of the existing file; 0 = none
 };
 
-void refuse_unfit(const std::string& path, const struct stat& status) {
+// A terminal's owner is whoever logged in there. Nobody can put a device where it does not belong.
+void refuse_unfit(const std::string& path, const FilePlace& place, const struct stat& status) try {
+  if (!S_ISCHR(status.st_mode)) refuse_foreign(place, status);
+  // Another user could have given a pipe of root's a second name.
+  if (S_ISFIFO(status.st_mode) && status.st_nlink > 1)
+    fail(path, "it is a pipe with several names (hard links)");
   if (S_ISDIR(status.st_mode)) fail(path, "it is a folder");
   if (S_ISBLK(status.st_mode)) fail(path, "it is a block device");
   if (S_ISSOCK(status.st_mode)) fail(path, "it is a socket");
   if (S_ISCHR(status.st_mode) && !is_harmless_device(status.st_rdev))
     fail(path, "it is a device, neither a terminal nor /dev/null");
+} catch (const Error& error) {
+  cannot_write(path, error);
 }
 
 Destination destination_of(const std::string& path) try {
+  const AsCaller rights;
   Destination to{place_of(path)};
   std::optional<struct stat> status = to.place.status();
   // A link to a file is replaced, like the file itself. A link may lead to something written in
   // place; a folder is refused.
   if (status && S_ISLNK(status->st_mode) && may_follow(to.place, *status)) {
+    refuse_unfit(path, to.place, *status);
     FilePlace end = place_of(path, true);
     const std::optional<struct stat> there = end.status();
     if (there && !S_ISREG(there->st_mode)) {
@@ -82,23 +106,33 @@ Destination destination_of(const std::string& path) try {
     }
   }
   if (!status) return to;
-  refuse_unfit(path, *status);
+  refuse_unfit(path, to.place, *status);
   to.type = status->st_mode & S_IFMT;
   to.as_it_is = S_ISFIFO(status->st_mode) || S_ISCHR(status->st_mode);
   return to;
 } catch (const Error& error) {
+  // The path is already in it.
   const std::string what = error.what();
-  if (what.starts_with("cannot write ")) throw;
-  throw Error("cannot write " + what);
+  throw Error((what.starts_with("cannot write ") ? "" : "cannot write ") + what, error.exit_code);
 }
 
-// Opens what is not replaced but written in place: a device, a pipe.
+// Opens what is not replaced but written in place: a device, a pipe. Without a reader a pipe is
+// opened by O_NONBLOCK only after it has one; other ways to open it wait for ever.
 UniqueFd open_as_it_is(const std::string& path, const Destination& to) {
-  UniqueFd file(::openat(to.place.folder.get(), to.place.name.c_str(),
-                         O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
+  const AsCaller rights;
+  const StopRequest stop;
+  UniqueFd file;
+  for (int waited = 0;; waited += look_ms) {
+    file.reset(::openat(to.place.folder.get(), to.place.name.c_str(),
+                        O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+    if (file || errno != ENXIO || to.type != S_IFIFO) break;
+    if (stop.is_made()) fail(path, EINTR);
+    if (waited >= patience_ms) fail(path, "nobody reads this pipe: start its reader first");
+    ::poll(nullptr, 0, look_ms);
+  }
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) fail(path, errno);
-  refuse_unfit(path, status);
+  refuse_unfit(path, to.place, status);
   if ((status.st_mode & S_IFMT) != to.type) fail(path, "it was replaced meanwhile");
   return file;
 }
@@ -126,6 +160,12 @@ void write_all(const std::string& path, UniqueFd fd,
   if (!file) fail(path, "writing failed");
 }
 
+void give_name(const std::string& path, const FilePlace& partial, const FilePlace& place) try {
+  if (!rename_file(partial, place)) fail(path, errno);
+} catch (const Error& error) {
+  cannot_write(path, error);
+}
+
 // Calls `write` with a file of its own next to the final place, which it takes when complete.
 void replace_file(const std::string& path, const FilePlace& place, Readers readers, bool reads,
                   const std::function<void(UniqueFd file)>& write) {
@@ -135,12 +175,23 @@ void replace_file(const std::string& path, const FilePlace& place, Readers reade
   UniqueFd file = create(path, partial, readers, reads);
   try {
     write(std::move(file));
-    if (::renameat(folder, partial.name.c_str(), folder, place.name.c_str()) != 0)
-      fail(path, errno);
+    give_name(path, partial, place);
   } catch (...) {
-    ::unlinkat(folder, partial.name.c_str(), 0);
+    remove_file(partial);
     throw;
   }
+}
+
+UniqueFd open_any(const std::string& path, Readers readers) {
+  if (const std::optional<int> descriptor = descriptor_named(path))
+    return duplicate(path, *descriptor);
+  const Destination to = destination_of(path);
+  return to.as_it_is ? open_as_it_is(path, to) : create(path, to.place, readers);
+}
+
+UniqueFd standard_output() {
+  std::cout.flush();
+  return duplicate("standard output", STDOUT_FILENO);
 }
 
 }  // namespace
@@ -148,10 +199,9 @@ void replace_file(const std::string& path, const FilePlace& place, Readers reade
 void write_output(const std::string& path, const std::function<void(std::ostream&)>& write,
                   Readers readers) {
   if (is_stdout(path)) {
-    errno = 0;
-    write(std::cout);
-    std::cout.flush();
-    if (!std::cout) throw Error("standard output could not be written");
+    FdStream out(standard_output());
+    write(out);
+    if (!out.buffer().close() || !out) throw Error("standard output could not be written");
     return;
   }
   if (const std::optional<int> descriptor = descriptor_named(path))
@@ -175,30 +225,31 @@ void write_file(const std::string& path, const std::function<void(int fd)>& writ
 
 void remove_output(const std::string& path) {
   const Destination to = destination_of(path);
-  if (to.type == S_IFREG) ::unlinkat(to.place.folder.get(), to.place.name.c_str(), 0);
+  if (to.type == S_IFREG) remove_file(to.place);
 }
 
 std::unique_ptr<std::ostream> open_lines(const std::string& path, Readers readers) {
-  if (is_stdout(path)) return std::make_unique<std::ostream>(std::cout.rdbuf());
-  return std::make_unique<FdStream>(open_output(path, readers));
+  return std::make_unique<FdStream>(is_stdout(path) ? standard_output() : open_any(path, readers));
 }
 
 UniqueFd open_output(const std::string& path, Readers readers) {
-  if (const std::optional<int> descriptor = descriptor_named(path))
-    return duplicate(path, *descriptor);
-  const Destination to = destination_of(path);
-  return to.as_it_is ? open_as_it_is(path, to) : create(path, to.place, readers);
+  UniqueFd file = open_any(path, readers);
+  // A program does not expect that a write is refused because its reader is slow. The flag is that
+  // of the opening, which may be another program's.
+  if (!descriptor_named(path) && ::fcntl(file.get(), F_SETFL, 0) != 0) fail(path, errno);
+  return file;
 }
 
 void require_writable(const std::string& path) {
   if (is_stdout(path) || descriptor_named(path)) return;
+  const AsCaller rights;
   const Destination to = destination_of(path);
   const int folder = to.place.folder.get();
   if (to.type != 0 && to.type != S_IFLNK) {
-    if (::faccessat(folder, to.place.name.c_str(), W_OK, 0) != 0) fail(path, errno);
+    if (::faccessat(folder, to.place.name.c_str(), W_OK, AT_EACCESS) != 0) fail(path, errno);
     if (to.as_it_is) return;
   }
-  if (::faccessat(folder, ".", W_OK | X_OK, 0) != 0) fail(path, errno);
+  if (::faccessat(folder, ".", W_OK | X_OK, AT_EACCESS) != 0) fail(path, errno);
 }
 
 bool is_file(const std::string& path) {

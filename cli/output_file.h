@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Writes results so that a failure leaves nothing half-written, and no link of another user is
-// followed (probes/own_path.h).
+// followed (core/own_path.h).
 //
 // Standard output, pipes, terminals, /dev/null and the caller's own /dev/fd/N are written in place.
-// Block devices and other devices are refused. All files belong to the caller (probes/caller.h).
+// Block devices and other devices are refused. All files belong to the caller (core/caller.h).
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 

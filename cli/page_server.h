@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 

@@ -19,6 +19,7 @@
 #include "collapse/select/event_blocks.h"
 #include "collapse/source.h"
 #include "core/error.h"
+#include "core/stop_request.h"
 #include "render/query/query_output.h"
 #include "render/text/clean_text.h"
 
@@ -34,7 +35,10 @@ static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets
 // second one ends memflame at once.
 void stop_query_on_signals() {
   struct sigaction action {};
-  action.sa_handler = [](int) { query_is_stopped = true; };
+  action.sa_handler = [](int) {
+    query_is_stopped = true;
+    note_stop();
+  };
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};

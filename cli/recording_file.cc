@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "probes/own_path.h"
+#include "core/own_path.h"
 
 namespace memflame {
 namespace {
@@ -30,14 +30,13 @@ class OwnFile : public HistoryFile {
   int create() override { return open(file_, place_); }
   int create_copy() override { return open(copy_, copy_place_); }
   void replace() override {
-    if (::renameat(copy_place_.folder.get(), copy_place_.name.c_str(), place_.folder.get(),
-                   place_.name.c_str()) != 0)
+    if (!rename_file(copy_place_, place_))
       throw Error("cannot write " + path_ + ": " + std::strerror(errno));
     file_ = std::move(copy_);
   }
   void discard_copy() noexcept override {
     if (!copy_) return;
-    ::unlinkat(copy_place_.folder.get(), copy_place_.name.c_str(), 0);
+    remove_file(copy_place_);
     copy_ = UniqueFd();
   }
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "probes/caller.h"
+#include "core/caller.h"
 #include "probes/processes/procfs.h"
 
 namespace memflame {

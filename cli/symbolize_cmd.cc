@@ -16,8 +16,8 @@
 #include "collapse/history/symbolized.h"
 #include "collapse/source.h"
 #include "core/error.h"
+#include "core/unique_fd.h"
 #include "core/units.h"
-#include "probes/unique_fd.h"
 #include "render/text/clean_text.h"
 
 namespace po = boost::program_options;

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "cli/terminal_signals.h"
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 #include "render/top/top_layout.h"
 #include "render/top/top_model.h"
 

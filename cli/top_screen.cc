@@ -9,7 +9,7 @@
 
 #include "cli/output_file.h"
 #include "core/error.h"
-#include "probes/own_path.h"
+#include "core/own_path.h"
 #include "render/text/clean_text.h"
 #include "render/top/top_layout.h"
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "cli/terminal.h"
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 #include "render/top/top_data.h"
 #include "render/top/top_model.h"
 

@@ -19,7 +19,7 @@
 #include "collapse/symbolize/symbolize.h"
 #include "collapse/verdicts/suppressions.h"
 #include "core/error.h"
-#include "probes/own_path.h"
+#include "core/own_path.h"
 #include "probes/processes/procfs.h"
 #include "probes/run/live_run.h"
 #include "probes/run/memory_plan.h"

@@ -8,11 +8,23 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
+#include "core/caller.h"
 #include "core/error.h"
+#include "core/own_path.h"
 
 namespace memflame {
+
+SharedFd open_path(const std::string& path, mode_t mode) {
+  const std::filesystem::path whole = std::filesystem::path(path + "/").parent_path();
+  const std::string above = whole.parent_path().string();
+  const UniqueFd parent = open_folder(above.empty() ? "." : above, false);
+  if (::mkdirat(parent.get(), whole.filename().c_str(), mode) != 0 && errno != EEXIST)
+    throw Error("cannot make the folder " + path + ": " + std::strerror(errno));
+  return SharedFd(open_folder(path, false).release());
+}
 
 SharedFd open_folder(int parent, const std::string& name, mode_t mode) {
   if (::mkdirat(parent, name.c_str(), mode) != 0 && errno != EEXIST)
@@ -22,7 +34,16 @@ SharedFd open_folder(int parent, const std::string& name, mode_t mode) {
   if (folder < 0 && (errno == ENOTDIR || errno == ELOOP))
     throw NotAFolder(name + " is a file or a link, where a folder must be");
   if (folder < 0) throw Error("cannot open the folder " + name + ": " + std::strerror(errno));
-  return SharedFd(folder);
+  SharedFd opened(folder);
+  struct stat status {
+  }, above{};
+  if (::fstat(folder, &status) != 0 || ::fstat(parent, &above) != 0)
+    throw Error(name + ": " + std::strerror(errno));
+  // Some file systems know one user only, so all folders are that user's.
+  if (!is_trusted(status.st_uid) && status.st_uid != above.st_uid)
+    throw NotAFolder(name + " is a folder of " + name_of_user(status.st_uid) +
+                     ", where a folder of memflame's must be: remove it");
+  return opened;
 }
 
 std::vector<std::string> names_in(int folder) {

@@ -13,10 +13,14 @@
 
 namespace memflame {
 
-// Something else has the name of a folder: a link, or a file.
+// Something else has the name of a folder: a link, a file, or a folder of another user.
 struct NotAFolder : Error {
   using Error::Error;
 };
+
+// The folder of a path, in which links of other users are refused (core/own_path.h). It is made if
+// there is none, the folders above it are not: one may be mounted later. Throws Error.
+SharedFd open_path(const std::string& path, mode_t mode);
 
 // A folder in another one; it is made if there is none. Throws Error.
 SharedFd open_folder(int parent, const std::string& name, mode_t mode = 0700);

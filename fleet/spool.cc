@@ -29,6 +29,12 @@ void refuse_unsafe(int folder, const std::string& path) {
     throw Error("others may write to the spool " + path + ": chmod go-w " + path);
 }
 
+SharedFd open_spool(const std::string& folder) try {
+  return open_path(folder, 0700);
+} catch (const Error& error) {
+  throw Error(std::string("cannot open the spool ") + error.what());
+}
+
 void remove_old_files(int folder) {
   const time_t now = ::time(nullptr);
   for (const std::string& name : names_in(folder)) {
@@ -56,11 +62,8 @@ class TemporaryName {
 
 Spool::Spool(const std::string& folder, uint64_t most_bytes)
     : path_(folder), most_bytes_(most_bytes) {
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-    throw Error("cannot make the spool " + folder + ": " + std::strerror(errno));
-  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (opened < 0) throw Error("cannot open the spool " + folder + ": " + std::strerror(errno));
-  folder_ = SharedFd(opened);
+  folder_ = open_spool(folder);
+  const int opened = folder_.get();
   refuse_unsafe(opened, folder);
   remove_old_files(open_folder(opened, "new").get());
   LockedSpool locked(opened, path_);

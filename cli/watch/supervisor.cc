@@ -17,8 +17,8 @@
 #include "cli/watch/sender.h"
 #include "core/counted.h"
 #include "core/error.h"
+#include "core/unique_fd.h"
 #include "probes/processes/spaces.h"
-#include "probes/unique_fd.h"
 #include "render/text/clean_text.h"
 
 namespace memflame {

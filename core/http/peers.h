@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/http/socket.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 
@@ -18,7 +18,7 @@ class Peers {
   int socket() const { return kernel_.get(); }
 
  private:
-  Socket kernel_;
+  UniqueFd kernel_;
 };
 
 }  // namespace memflame

@@ -33,8 +33,8 @@ struct FreeAddresses {
   void operator()(addrinfo* first) const { ::freeaddrinfo(first); }
 };
 
-Socket listen_at(const addrinfo& address) {
-  Socket fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+UniqueFd listen_at(const addrinfo& address) {
+  UniqueFd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   // Not SO_REUSEPORT, with which others could listen there, too.
   const int yes = 1, no = 0;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -46,7 +46,7 @@ Socket listen_at(const addrinfo& address) {
   return fd;
 }
 
-Socket listen_at(const std::string& host, uint16_t port) {
+UniqueFd listen_at(const std::string& host, uint16_t port) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
@@ -54,7 +54,7 @@ Socket listen_at(const std::string& host, uint16_t port) {
     throw Error("it is not an address of this host");
   const std::unique_ptr<addrinfo, FreeAddresses> addresses(found);
   for (const addrinfo* address = found; address != nullptr; address = address->ai_next)
-    if (Socket fd = listen_at(*address)) return fd;
+    if (UniqueFd fd = listen_at(*address)) return fd;
   throw Error(std::strerror(errno));
 }
 
@@ -76,7 +76,7 @@ enum class HttpStage : uint8_t {
 };
 
 struct HttpServer::Connection {
-  Socket fd;
+  UniqueFd fd;
   std::string peer;
   HttpStage stage = HttpStage::asks;
   Clock::time_point deadline;
@@ -165,7 +165,7 @@ int HttpServer::patience_ms() const {
 // Returns false after stop(). Clients in a row take turns with those that are connected.
 bool HttpServer::accept_clients(const Answers& answers) {
   for (size_t i = 0; i < limits_.connections; ++i) {
-    Socket fd(::accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    UniqueFd fd(::accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd) {
       if (errno == EINVAL) return false;
       if (errno == EINTR || errno == ECONNABORTED) continue;

@@ -18,7 +18,7 @@
 
 #include "core/http/head.h"
 #include "core/http/peers.h"
-#include "core/http/socket.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 
@@ -62,7 +62,7 @@ class HttpServer {
   const HttpLimits limits_;
   const std::string headers_;
   const Peers peers_;
-  const Socket listening_;
+  const UniqueFd listening_;
   std::vector<Connection> connections_;  // the oldest first
 };
 

@@ -54,11 +54,8 @@ class DirectoryOutput : public WindowOutput {
 
   void send(std::span<const Window> windows) override {
     // Opened each time: it may be mounted later.
-    if (::mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST)
-      throw Error("cannot make the folder " + folder_ + ": " + std::strerror(errno));
-    const int opened = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (opened < 0) throw Error("cannot open the folder " + folder_ + ": " + std::strerror(errno));
-    const SharedFd root(opened);
+    const SharedFd root = open_path(folder_, 0777);
+    const int opened = root.get();
     // First, so that there is room again on a disk that is full.
     retention_.tidy(opened, ::time(nullptr));
     for (const Window& window : windows) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/unique_fd.h"
 #include "probes/alloc/alloc_events.h"
 #include "probes/alloc/attaching/governor.h"
 #include "probes/alloc/block_table.h"
@@ -22,7 +23,6 @@
 #include "probes/alloc/rate.h"
 #include "probes/loading/process_links.h"
 #include "probes/probe.h"
-#include "probes/unique_fd.h"
 
 namespace memflame {
 

@@ -15,8 +15,8 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/unique_fd.h"
 #include "probes/advice.h"
-#include "probes/unique_fd.h"
 
 namespace memflame::inside {
 namespace {

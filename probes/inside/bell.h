@@ -10,8 +10,8 @@
 #include <atomic>
 #include <thread>
 
+#include "core/unique_fd.h"
 #include "probes/inside/protocol.h"
-#include "probes/unique_fd.h"
 
 namespace memflame::inside {
 

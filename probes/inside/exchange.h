@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "core/unique_fd.h"
 #include "probes/inside/protocol.h"
-#include "probes/unique_fd.h"
 #include "probes/unwind/row.h"
 
 namespace memflame::inside {

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "core/elf/symbols.h"
+#include "core/unique_fd.h"
 #include "core/units.h"
 #include "probes/advice.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
-#include "probes/unique_fd.h"
 
 namespace memflame::inside {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 struct bpf_program;
 

@@ -20,10 +20,10 @@
 #include <thread>
 #include <vector>
 
+#include "core/unique_fd.h"
 #include "probes/bpf/shared.h"
 #include "probes/loading/links.h"
 #include "probes/loading/mailbox.h"
-#include "probes/unique_fd.h"
 
 namespace memflame {
 

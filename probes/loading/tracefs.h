@@ -2,7 +2,7 @@
 // Reading tracefs where it is mounted, or through a mount of our own that nobody else sees.
 #pragma once
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 

@@ -15,9 +15,9 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/unique_fd.h"
 #include "probes/pids/pids.h"
 #include "probes/processes/procfs.h"
-#include "probes/unique_fd.h"
 
 extern "C" {
 extern const std::byte memflame_pids_object[];

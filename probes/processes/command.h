@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/recording.h"
+#include "core/unique_fd.h"
 #include "probes/processes/procfs.h"
-#include "probes/unique_fd.h"
 
 namespace memflame {
 

@@ -2,7 +2,7 @@
 // A pipe with close-on-exec ends.
 #pragma once
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 

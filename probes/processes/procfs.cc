@@ -18,8 +18,8 @@
 #include <string_view>
 #include <thread>
 
+#include "core/unique_fd.h"
 #include "core/units.h"
-#include "probes/unique_fd.h"
 
 namespace memflame {
 namespace {

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <string_view>
 
+#include "core/caller.h"
 #include "core/error.h"
 
 namespace memflame {
@@ -16,18 +17,11 @@ namespace memflame {
 User find_user(const std::string& name) {
   const passwd* entry = ::getpwnam(name.c_str());
   if (entry == nullptr) throw Error("--user " + name + ": there is no such user");
-  User user{.name = entry->pw_name,
-            .home = entry->pw_dir,
-            .uid = entry->pw_uid,
-            .gid = entry->pw_gid,
-            .groups = std::vector<gid_t>(256)};
-  int count = static_cast<int>(user.groups.size());
-  if (::getgrouplist(name.c_str(), entry->pw_gid, user.groups.data(), &count) < 0) {
-    user.groups.resize(static_cast<size_t>(count));
-    ::getgrouplist(name.c_str(), entry->pw_gid, user.groups.data(), &count);
-  }
-  user.groups.resize(static_cast<size_t>(count));
-  return user;
+  return {.name = entry->pw_name,
+          .home = entry->pw_dir,
+          .uid = entry->pw_uid,
+          .gid = entry->pw_gid,
+          .groups = groups_of_user(entry->pw_name, entry->pw_gid)};
 }
 
 std::vector<std::string> environment_of(const User& user) {

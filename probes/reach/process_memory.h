@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "core/unique_fd.h"
 #include "probes/reach/flood.h"
-#include "probes/unique_fd.h"
 
 namespace memflame {
 

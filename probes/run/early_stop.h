@@ -10,9 +10,9 @@
 
 #include <thread>
 
+#include "core/unique_fd.h"
 #include "probes/options.h"
 #include "probes/run/run_signals.h"
-#include "probes/unique_fd.h"
 
 namespace memflame {
 

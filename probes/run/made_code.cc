@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "core/unique_fd.h"
 #include "probes/processes/procfs.h"
-#include "probes/unique_fd.h"
 
 namespace memflame {
 namespace {

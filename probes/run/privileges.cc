@@ -8,16 +8,19 @@
 
 #include <array>
 
+#include "core/caller.h"
+
 namespace memflame {
 namespace {
 
 constexpr uint64_t bit(int capability) { return uint64_t{1} << capability; }
 
 // Files of other users, in their folders and namespaces; kernel symbols with their addresses;
-// outputs in folders of others, which are then given to the caller.
-constexpr uint64_t for_writing = bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH) |
-                                 bit(CAP_DAC_OVERRIDE) | bit(CAP_SYSLOG) | bit(CAP_CHOWN) |
-                                 bit(CAP_FOWNER);
+// root's outputs in folders of others.
+constexpr uint64_t for_writing =
+    bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH) | bit(CAP_DAC_OVERRIDE) | bit(CAP_SYSLOG);
+// Under sudo outputs are written as the caller (as_caller.h).
+constexpr uint64_t for_writing_as_caller = bit(CAP_SETUID) | bit(CAP_SETGID);
 // Probes and tables of files that are mapped later; /proc/PID/map_files.
 constexpr uint64_t for_counting =
     for_writing | bit(CAP_BPF) | bit(CAP_PERFMON) | bit(CAP_CHECKPOINT_RESTORE);
@@ -37,7 +40,7 @@ uint64_t needed_for(Step step) {
 }  // namespace
 
 void keep_privileges_for(Step step) {
-  const uint64_t kept = needed_for(step);
+  const uint64_t kept = needed_for(step) | (caller().by_sudo ? for_writing_as_caller : 0);
   // Needs CAP_SETPCAP, so it comes first. If it fails, no program is started that could use the
   // set.
   for (int capability = 0; capability < 64; ++capability)

@@ -13,9 +13,9 @@
 
 #include "core/elf/image.h"
 #include "core/error.h"
+#include "core/unique_fd.h"
 #include "probes/advice.h"
 #include "probes/processes/procfs.h"
-#include "probes/unique_fd.h"
 
 namespace memflame {
 namespace {

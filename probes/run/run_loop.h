@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "core/profile.h"
+#include "core/unique_fd.h"
 #include "probes/options.h"
 #include "probes/run/live_run.h"
 #include "probes/run/run.h"
 #include "probes/run/run_signals.h"
-#include "probes/unique_fd.h"
 
 namespace memflame {
 

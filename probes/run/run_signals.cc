@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/stop_request.h"
+
 namespace memflame {
 namespace {
 
@@ -34,8 +36,10 @@ RunSignals::~RunSignals() {
 
 int RunSignals::arrived() const {
   signalfd_siginfo info{};
-  return ::read(fd_.get(), &info, sizeof(info)) == sizeof(info) ? static_cast<int>(info.ssi_signo)
-                                                                : 0;
+  if (::read(fd_.get(), &info, sizeof(info)) != sizeof(info)) return 0;
+  const int signal = static_cast<int>(info.ssi_signo);
+  if (is_stop(signal)) note_stop();
+  return signal;
 }
 
 sigset_t stop_signals() {

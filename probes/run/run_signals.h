@@ -9,7 +9,7 @@
 
 #include <csignal>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "probes/own_path.h"
+#include "core/own_path.h"
 
 namespace memflame {
 namespace {

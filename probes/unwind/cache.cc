@@ -15,7 +15,7 @@
 
 #include "core/elf/build_id.h"
 #include "core/error.h"
-#include "probes/own_path.h"
+#include "core/own_path.h"
 #include "probes/unwind/cache_file.h"
 
 namespace memflame::unwind {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 #include "probes/unwind/table.h"
 
 namespace memflame::unwind {

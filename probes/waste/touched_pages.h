@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
+#include "core/unique_fd.h"
 #include "core/units.h"
 #include "probes/processes/procfs.h"
-#include "probes/unique_fd.h"
 
 namespace memflame {
 

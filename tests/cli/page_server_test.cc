@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

@@ -67,11 +67,15 @@ for _ in range(20):
 stop.set()
 planter.join()
 
-# A link in place of the file is replaced; links in the path are followed only for their owner.
+# A link of the caller's in place of the file is replaced, one of another user is refused; links in the path are followed
+# only for their owner.
 for name in os.listdir(folder):
     os.unlink(f"{folder}/{name}")
 os.symlink(VICTIM, f"{folder}/x.folded")
 give_away(f"{folder}/x.folded")
+refused(f"{folder}/x.folded", "it is a link of nobody")
+os.unlink(f"{folder}/x.folded")
+os.symlink(VICTIM, f"{folder}/x.folded")
 equal("status", collapse(f"{folder}/x.folded").returncode, 0)
 unharmed("a link at the end")
 equal("the link is a file now", os.path.islink(f"{folder}/x.folded"), False)
@@ -91,6 +95,9 @@ equal("a link to itself is replaced", collapse(path("loop")).returncode, 1)
 victim()
 os.symlink(VICTIM, f"{folder}/lines.txt")
 give_away(f"{folder}/lines.txt")
+run("leaks", "1", "-o", f"{folder}/lines.txt", "--", example("leaky"), "1", status=1)
+os.unlink(f"{folder}/lines.txt")
+os.symlink(VICTIM, f"{folder}/lines.txt")
 run("leaks", "1", "-o", f"{folder}/lines.txt", "--", example("leaky"), "1")
 unharmed("a link in place of the reports")
 

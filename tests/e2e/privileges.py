@@ -12,10 +12,10 @@ import sys
 from lib import MEMFLAME, Memflame, Target, check, equal, example, losses, path, wait_until
 
 # The numbers are those of linux/capability.h.
-CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER = 0, 1, 2, 3
+DAC_OVERRIDE, DAC_READ_SEARCH, SETGID, SETUID = 1, 2, 6, 7
 SYS_PTRACE, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE = 19, 34, 38, 39, 40
 SYS_ADMIN = 21
-WRITING = {CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, SYS_PTRACE, SYSLOG}
+WRITING = {DAC_OVERRIDE, DAC_READ_SEARCH, SYS_PTRACE, SYSLOG}
 COUNTING = WRITING | {PERFMON, BPF, CHECKPOINT_RESTORE}
 # On such kernels, probes that come later may be perf events.
 if tuple(int(part) for part in os.uname().release.split(".")[:2]) < (6, 10):
@@ -93,6 +93,11 @@ for arguments in (("alloc", "-p", target.pid),
         equal("NoNewPrivs", fields["NoNewPrivs"], "1")
     equal("threads without a right", emptiers, 1)
     memflame.stop()
+# Under sudo outputs are written as the caller.
+memflame = Memflame("alloc", "-p", target.pid, env={**os.environ, "SUDO_UID": "65534", "SUDO_GID": "65534"})
+equal("CapEff under sudo", capabilities(status(f"/proc/{memflame.process.pid}"), "CapEff"),
+      OWN & (COUNTING | {SETUID, SETGID}))
+memflame.stop()
 target.work()
 target.end()
 

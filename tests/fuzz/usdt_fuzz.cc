@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/unique_fd.h"
 #include "probes/alloc/custom/usdt.h"
-#include "probes/unique_fd.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -15,7 +15,7 @@
 #include <optional>
 #include <sstream>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame::oracle {
 namespace {

@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "core/error.h"
+#include "core/unique_fd.h"
 #include "probes/alloc/alloc_run.h"
 #include "probes/alloc/attaching/uprobe_means.h"
 #include "probes/alloc/custom/usdt.h"
@@ -20,7 +21,6 @@
 #include "probes/processes/procfs.h"
 #include "probes/processes/program_files.h"
 #include "probes/processes/spaces.h"
-#include "probes/unique_fd.h"
 
 namespace memflame {
 namespace {

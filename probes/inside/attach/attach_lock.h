@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame::inside {
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/unique_fd.h"
 #include "probes/advice.h"
 #include "probes/inside/agent_file.h"
 #include "probes/inside/attach/attach_lock.h"
@@ -28,7 +29,6 @@
 #include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
 #include "probes/reach/tracing.h"
-#include "probes/unique_fd.h"
 
 namespace memflame::inside {
 namespace {

@@ -21,11 +21,11 @@
 #include <string>
 #include <vector>
 
+#include "core/unique_fd.h"
 #include "probes/inside/attach/own_process.h"
 #include "probes/inside/attach/safe_point.h"
 #include "probes/inside/attach/target.h"
 #include "probes/inside/attach_protocol.h"
-#include "probes/unique_fd.h"
 #include "probes/unwind/copied_stack.h"
 
 namespace memflame::inside {

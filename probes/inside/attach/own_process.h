@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 namespace memflame::inside {
 

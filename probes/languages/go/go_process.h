@@ -9,8 +9,8 @@
 
 #include "core/error.h"
 #include "core/recording.h"
+#include "core/unique_fd.h"
 #include "probes/languages/go/go_heap.h"
-#include "probes/unique_fd.h"
 
 namespace memflame {
 

@@ -9,8 +9,8 @@
 #include <array>
 #include <set>
 
+#include "core/unique_fd.h"
 #include "probes/alloc/finding/code.h"
-#include "probes/unique_fd.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

@@ -9,8 +9,8 @@
 #include <filesystem>
 
 #include "core/elf/build_id.h"
+#include "core/unique_fd.h"
 #include "probes/alloc/finding/allocators.h"
-#include "probes/unique_fd.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 namespace fs = std::filesystem;

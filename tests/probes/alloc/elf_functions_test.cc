@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

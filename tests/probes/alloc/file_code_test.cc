@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/elf/image.h"
+#include "core/unique_fd.h"
 #include "probes/alloc/finding/elf_functions.h"
-#include "probes/unique_fd.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

@@ -8,8 +8,8 @@
 #include <map>
 
 #include "core/error.h"
+#include "core/unique_fd.h"
 #include "probes/alloc/custom/custom.h"
-#include "probes/unique_fd.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 #include "tests/support/skipped.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

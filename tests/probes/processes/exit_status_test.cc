@@ -9,7 +9,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

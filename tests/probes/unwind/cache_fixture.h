@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 #include "probes/unwind/cache.h"
 #include "probes/unwind/cache_file.h"
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/elf/vdso.h"
+#include "core/unique_fd.h"
 #include "probes/processes/procfs.h"
-#include "probes/unique_fd.h"
 #include "probes/unwind/cache.h"
 
 using namespace memflame;

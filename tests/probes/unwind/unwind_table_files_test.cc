@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/elf/image.h"
-#include "probes/unique_fd.h"
+#include "core/unique_fd.h"
 #include "probes/unwind/table.h"
 #include "tests/probes/unwind/table_fixture.h"
 

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 namespace memflame {
 
@@ -17,6 +18,9 @@ struct Caller {
 
 // Reads SUDO_UID and SUDO_GID, but only as root. Throws Error if they are not numbers.
 Caller caller();
+
+// All groups of a user, whose own group is `gid`.
+std::vector<gid_t> groups_of_user(const std::string& name, gid_t gid);
 
 // The name of a user, or "uid N" if it has none.
 std::string name_of_user(uid_t uid);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/own_path.h"
+#include "core/own_path.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -12,8 +12,9 @@
 #include <deque>
 #include <sstream>
 
+#include "core/as_caller.h"
+#include "core/caller.h"
 #include "core/error.h"
-#include "probes/caller.h"
 
 namespace memflame {
 namespace {
@@ -21,9 +22,7 @@ namespace {
 constexpr int most_links = 40;  // the kernel's own limit for a path (MAXSYMLINKS)
 constexpr int folder_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
-[[noreturn]] void fail(const std::string& path) { throw Error(path + ": " + std::strerror(errno)); }
-
-bool is_trusted(uid_t user) { return user == ::geteuid() || user == 0 || user == caller().uid; }
+[[noreturn]] void fail(const std::string& path) { throw Error(path + ": " + denial_text(errno)); }
 
 bool is_on_procfs(int folder) {
   struct statfs status {};
@@ -109,6 +108,8 @@ class Walk {
 
 }  // namespace
 
+bool is_trusted(uid_t user) { return user == ::geteuid() || user == 0 || user == caller().uid; }
+
 std::optional<struct stat> FilePlace::status() const {
   struct stat status {};
   if (::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return status;
@@ -125,22 +126,49 @@ bool may_follow(const FilePlace& place, const struct stat& link) {
 }
 
 FilePlace place_of(const std::string& path, bool follow_last) {
+  const AsCaller rights;
   return Walk(path, false).run(follow_last);
 }
 
+void refuse_foreign(const FilePlace& place, const struct stat& status) {
+  if (is_trusted(status.st_uid)) return;
+  struct stat folder {};
+  if (S_ISREG(status.st_mode) && ::fstat(place.folder.get(), &folder) == 0 &&
+      folder.st_uid == status.st_uid)
+    return;
+  const std::string kind = S_ISLNK(status.st_mode)    ? "link"
+                           : S_ISFIFO(status.st_mode) ? "pipe"
+                           : S_ISDIR(status.st_mode)  ? "folder"
+                                                      : "file";
+  throw Error("it is a " + kind + " of " + name_of_user(status.st_uid) +
+              ": remove it, or choose another name");
+}
+
+// Nothing is removed unless it was there before and is ours. In a folder that several users may
+// write to (mode 1777), nobody else can put another file in place of such a one; what is put where
+// nothing was is met by O_EXCL.
 UniqueFd create_file(const FilePlace& place, mode_t mode, bool reads) {
-  ::unlinkat(place.folder.get(), place.name.c_str(), 0);
+  const AsCaller rights;
+  if (const std::optional<struct stat> status = place.status()) {
+    refuse_foreign(place, *status);
+    ::unlinkat(place.folder.get(), place.name.c_str(), 0);
+  }
   UniqueFd file(::openat(place.folder.get(), place.name.c_str(),
                          (reads ? O_RDWR : O_WRONLY) | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                          mode));
-  if (!file) throw Error(std::strerror(errno));
-  const Caller owner = caller();
-  if (owner.by_sudo && ::fchown(file.get(), owner.uid, owner.gid) != 0) {
-    const Error error(std::string("cannot be given to its owner: ") + std::strerror(errno));
-    ::unlinkat(place.folder.get(), place.name.c_str(), 0);
-    throw error;
-  }
+  if (!file) throw Error(denial_text(errno));
   return file;
+}
+
+bool rename_file(const FilePlace& from, const FilePlace& to) {
+  const AsCaller rights;
+  if (const std::optional<struct stat> status = to.status()) refuse_foreign(to, *status);
+  return ::renameat(from.folder.get(), from.name.c_str(), to.folder.get(), to.name.c_str()) == 0;
+}
+
+bool remove_file(const FilePlace& place) {
+  const AsCaller rights;
+  return ::unlinkat(place.folder.get(), place.name.c_str(), 0) == 0;
 }
 
 UniqueFd open_folder(const std::string& path, bool make) {

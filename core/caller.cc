@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/caller.h"
+#include "core/caller.h"
 
+#include <grp.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -33,6 +34,17 @@ Caller caller() {
   if (const char* gid = std::getenv("SUDO_GID")) result.gid = number_in("SUDO_GID", gid);
   result.by_sudo = result.uid != 0;
   return result;
+}
+
+std::vector<gid_t> groups_of_user(const std::string& name, gid_t gid) {
+  std::vector<gid_t> groups(256);
+  int count = static_cast<int>(groups.size());
+  if (::getgrouplist(name.c_str(), gid, groups.data(), &count) < 0) {
+    groups.resize(static_cast<size_t>(count));
+    ::getgrouplist(name.c_str(), gid, groups.data(), &count);
+  }
+  groups.resize(static_cast<size_t>(count));
+  return groups;
 }
 
 std::string name_of_user(uid_t uid) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int tick_ms = 100;
 constexpr int ticks_without_progress = 10;
-constexpr size_t at_once = PIPE_BUF;
+constexpr size_t most_without_waiting = PIPE_BUF;
 
 bool is_read_elsewhere(int fd) {
   struct stat status {};
@@ -33,7 +33,8 @@ bool FdBuffer::write(const char* data, size_t size) {
   while (size != 0 && error_ == 0) {
     if (has_reader_ && !wait_for_reader()) break;
     // A pipe that poll(2) calls writable takes PIPE_BUF bytes without waiting.
-    const ssize_t put = ::write(fd_.get(), data, has_reader_ ? std::min(size, at_once) : size);
+    const size_t bytes = has_reader_ ? std::min(size, most_without_waiting) : size;
+    const ssize_t put = ::write(fd_.get(), data, bytes);
     if (put < 0 && errno != EINTR && errno != EAGAIN) error_ = errno;
     if (put <= 0) continue;
     data += put;

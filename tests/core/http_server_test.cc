@@ -36,8 +36,8 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
-  Socket sent(const std::string& text) const {
-    Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  UniqueFd sent(const std::string& text) const {
+    UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(server_.port());
@@ -53,7 +53,7 @@ class Running {
   std::thread thread_;
 };
 
-std::string all_of(const Socket& socket) {
+std::string all_of(const UniqueFd& socket) {
   std::string all, part(65536, '\0');
   while (true) {
     const ssize_t got = ::recv(socket.get(), part.data(), part.size(), 0);
@@ -109,7 +109,7 @@ TEST_CASE("http: each answer is whole and sent once") {
 
 TEST_CASE("http: questions that do not end keep nobody out, and end") {
   const Running patient({.connections = 4, .head_time = no_hurry});
-  std::vector<Socket> halves;
+  std::vector<UniqueFd> halves;
   for (int i = 0; i < 20; ++i) {
     halves.push_back(patient.sent(half));
     CHECK(content(all_of(patient.sent("GET / HTTP/1.1\r\nHost: h\r\n\r\n"))) == "h");
@@ -121,7 +121,7 @@ TEST_CASE("http: questions that do not end keep nobody out, and end") {
 
 TEST_CASE("http: answers under way are bounded") {
   const Running server({.answers = 2});
-  std::vector<Socket> readers;
+  std::vector<UniqueFd> readers;
   for (int i = 0; i < 6; ++i) readers.push_back(server.sent(ask_large));
   CHECK(content(all_of(server.sent(ask_large))).size() == large);
   for (size_t i = 0; i < 4; ++i) CHECK(all_of(readers[i]).size() < large);

@@ -140,12 +140,12 @@ TEST_CASE("a nop that may become a call is a site only while nothing was stored"
            9, ProbeCost::stepped));
 }
 
-TEST_CASE("a nop that may become a call is no site where a jump leads to it") {
+TEST_CASE("a nop that may become a call is not a site where a jump leads to it") {
   // nopl; test %rdi,%rdi; jne entry; ret: what the turn before has stored would be overwritten
   CHECK(is(site_in({0x0f, 0x1f, 0x44, 0, 0, 0x48, 0x85, 0xff, 0x75, 0xf6, 0xc3}, 1, true), 8));
   // … or into its bytes
   CHECK(is(site_in({0x0f, 0x1f, 0x44, 0, 0, 0x75, 0xfb, 0xc3}, 1, true), 0, ProbeCost::refused));
-  // An address within a function is no entry.
+  // An address within a function is not its entry.
   const std::vector<std::byte> code = bytes({0x0f, 0x1f, 0x44, 0, 0, 0x53, 0xc3});
   SiteNeeds needs{.arguments = 1, .size = code.size(), .long_nops = true, .inside = true};
   CHECK(is(choose_site(code, entry, decode_all(code, entry), needs), 5));

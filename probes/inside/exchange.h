@@ -66,6 +66,7 @@ class Exchange {
   bool is_member(pid_t pid) const;
 
   Control& control() { return *at<Control>(0); }
+  Execution& execution(uint32_t index) { return at<Execution>(executions_at)[index]; }
   Process& process(uint32_t index) { return at<Process>(processes_at)[index]; }
   uint64_t& taken(uint32_t word) { return at<uint64_t>(taken_at)[word]; }  // 64 rings
   RingHead& head(uint32_t index) { return at<RingHead>(heads_at)[index]; }

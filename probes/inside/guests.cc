@@ -62,7 +62,10 @@ Guests::Guests(const Parts& parts, std::vector<pid_t> first, bool follow_childre
 }
 
 void Guests::poll() {
-  for (Guest& guest : parts_.exchange.arrivals()) let_in(std::move(guest));
+  std::vector<Guest> arrivals = parts_.exchange.arrivals();
+  // Before who speaks in what was executed.
+  if (follow_children_) parts_.uncovered.take_executions(parts_.exchange);
+  for (Guest& guest : arrivals) let_in(std::move(guest));
   if (const uint32_t claims = taken_once(parts_.exchange.control().arrivals); claims != arrivals_) {
     arrivals_ = claims;
     take_claims();
@@ -168,13 +171,18 @@ bool Guests::is_wanted(pid_t pid) const {
   return follow_children_ || std::find(first_.begin(), first_.end(), pid) != first_.end();
 }
 
+void Guests::refuse(const Guest& guest) {
+  parts_.uncovered.turn_away(guest.pid);
+  Exchange::refuse(guest);
+}
+
 void Guests::let_in(Guest guest) {
-  if (!is_wanted(guest.pid)) return Exchange::refuse(guest);
+  if (!is_wanted(guest.pid)) return refuse(guest);
   const auto known = by_pid_.find(guest.pid);
   const bool is_expected = known != by_pid_.end() && entries_[known->second].is_expected;
   if (known != by_pid_.end() && !is_expected) end(known->second);
   const uint32_t index = is_expected ? known->second : take_entry();
-  if (index == most_processes) return Exchange::refuse(guest);
+  if (index == most_processes) return refuse(guest);
   Process& shared = parts_.exchange.process(index);
   std::copy(std::begin(guest.hello.functions), std::end(guest.hello.functions), shared.functions);
   if (is_expected) {
@@ -186,10 +194,13 @@ void Guests::let_in(Guest guest) {
                             .parent = std::nullopt,
                             .is_running = false})) {
     publish(shared.state, uint32_t{state_free});
-    return Exchange::refuse(guest);
+    return refuse(guest);
   }
   open(index);
-  parts_.uncovered.meet(guest.pid);
+  if (is_expected)
+    parts_.uncovered.hear(guest.pid);
+  else
+    parts_.uncovered.meet(guest.pid);
   // If it has gone meanwhile, see_ends() finds out.
   parts_.exchange.welcome(guest, index);
 }

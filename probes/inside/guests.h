@@ -80,6 +80,7 @@ class Guests {
   };
   bool is_wanted(pid_t pid) const;
   void let_in(Guest guest);
+  void refuse(const Guest& guest);
   void take_claims();
   void let_in_child(uint32_t index);
   pid_t claimant(const Process& claim) const;

@@ -35,18 +35,23 @@ ProbeRun run_within(const MemoryPlan& plan, const ProbeRun& run) {
   return {run.probe, std::move(options)};
 }
 
-// Why nothing is known of the command, in which no agent ever spoke.
-void say_silence(const Command& command, bool met_others, Recording& recording) {
+// Why nothing is known of the command.
+void say_silence(const Command& command, const inside::InsideSession& session,
+                 Recording& recording) {
   std::vector<std::string>& notes = recording.meta.notes;
-  const std::string reason = inside::reason_in(program_file(command.program()));
-  if (!reason.empty()) {
+  const bool has_spoken = session.met(command.pid());
+  if (const std::string reason =
+          has_spoken ? "" : inside::reason_in(program_file(command.program()));
+      !reason.empty()) {
     recording.losses.add(Loss::process_uncovered, 1);
     notes.push_back(command.program() + " ran unseen, as memflame's agent cannot be in it: " +
                     reason + "; " + as_root("--collect kernel needs no agent"));
+  } else if (session.samples() || session.counters().events != 0) {
+    return;
   } else if (const int signal = command.ended_by_signal(); signal != 0) {
     notes.push_back(command.program() + " ended by " + signal_text(signal) +
                     " before it called an allocator");
-  } else if (!met_others) {
+  } else {
     notes.push_back(command.program() + " called no allocator");
   }
 }
@@ -182,8 +187,7 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
                     "malloc gives",
                 ExitCode::failure);
   run.recording = session.finish();
-  if (command != nullptr && !session.met(command->pid()))
-    say_silence(*command, session.met_anybody(), run.recording);
+  if (command != nullptr) say_silence(*command, session, run.recording);
   if (attachment)
     for (std::string& note : attachment->notes())
       run.recording.meta.notes.push_back(std::move(note));

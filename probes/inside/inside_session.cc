@@ -25,7 +25,8 @@ constexpr uint64_t busy_wait_ns = 100'000, most_wait_ns = 1'000'000;
 // Where a thread has met unknown code, others soon do.
 constexpr uint64_t most_rest_ns = sampled_poll_ns, asked_lately_ns = 1'000'000'000;
 constexpr uint64_t thrift_interval_ns = 2'000'000'000;
-constexpr size_t few_sampled_records = 64;  // of the several hundred that a ring has room for
+constexpr uint64_t most_start_ns = 200'000'000;  // of a program, on a busy machine
+constexpr size_t few_sampled_records = 64;       // of the several hundred that a ring has room for
 // A round with as many records as this is followed by the next one at once.
 constexpr size_t many_records = 128;
 // Without --max-wait, programs wait as long as memflame lives rather than lose records. On a
@@ -115,6 +116,7 @@ uint64_t InsideSession::arm() {
 }
 
 void InsideSession::disarm() {
+  if (options_.target.follow_children) settle_executions();
   see_if_given_up();
   publish(exchange_.control().reading, 0U);
   counts_ = false;
@@ -125,6 +127,18 @@ void InsideSession::disarm() {
   guests_.see_ends();
   processes_.os().read_ends();
   if (governor_) governor_->finish(work(), processes_.os());
+}
+
+// Programs that have just been executed are given time to show whether an agent is in them.
+void InsideSession::settle_executions() {
+  round();
+  const uint64_t until = monotonic_ns() + most_start_ns;
+  while (!uncovered_.settle(knows_, loses_) && monotonic_ns() < until)
+    for (int waits = 0; waits < 20; ++waits) {
+      wait(most_wait_ns);
+      round();
+    }
+  uncovered_.excuse_starting(knows_);
 }
 
 void InsideSession::see_if_given_up() {
@@ -209,9 +223,7 @@ void InsideSession::poll() {
   if (governor_ && counts_)
     if (const auto mean = governor_->poll([this] { return work(); }, processes_.os()))
       publish(exchange_.control().sample_bytes, *mean);
-  if (options_.target.follow_children)
-    uncovered_.look([this](pid_t pid) { return guests_.knows(pid); },
-                    [this](pid_t pid) { guests_.lose(pid); });
+  if (options_.target.follow_children) uncovered_.look(knows_, loses_);
   if (selection_ && selection_->is_time()) look_for_others();
   if (options_.memory != 0 && monotonic_ns() >= next_thrift_ns_) save_memory();
 }

@@ -91,11 +91,9 @@ class InsideSession : public LiveRun, private RunFigures {
   bool samples() const { return sample_bytes_ != 0; }
   // --max-overhead cannot be kept: counting is to end.
   bool wants_end() const { return governor_ && governor_->budget().is_over(); }
-  // Whether an agent has ever spoken.
   bool wants_python() const { return options_.python_heap; }
   // "; …" if unwind tables found no room, without which a stack cannot be read.
   std::string tables_in_words() const;
-  bool met_anybody() const { return guests_.met() != 0; }
   bool met(pid_t pid) const { return guests_.knows(pid); }  // whether one has in this process
   // Whether the blocks of Python's allocator were counted in any process.
   bool has_python() const;
@@ -144,6 +142,7 @@ class InsideSession : public LiveRun, private RunFigures {
   AgentWork work() const;
   bool is_watched(pid_t pid) const;
   void look_for_others();
+  void settle_executions();
   void save_memory();
 
   const Probe& probe_;
@@ -160,6 +159,8 @@ class InsideSession : public LiveRun, private RunFigures {
   CodeTables code_;
   Uncovered uncovered_;
   Guests guests_;
+  const std::function<bool(pid_t)> knows_ = [this](pid_t pid) { return guests_.knows(pid); };
+  const std::function<void(pid_t)> loses_ = [this](pid_t pid) { guests_.lose(pid); };
   Bell bell_;
   std::optional<Selection> selection_;  // if processes were asked for by name or control group
   std::function<bool(pid_t)> enter_;

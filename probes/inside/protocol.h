@@ -5,6 +5,7 @@
 // The *exchange* can be written by both sides:
 //
 //   0              Control
+//   executions_at  Execution[most_executions], in turn: what processes of the run execute
 //   processes_at   Process[most_processes]: an address space each, from its program's start on
 //   taken_at       a bit for each ring: 1 = taken
 //   heads_at       RingHead[most_rings]
@@ -17,11 +18,11 @@
 //
 // memflame trusts nothing in the exchange: it takes each word once, and checks it.
 //
-// A process begins as memflame's guest: the agent in it connects to the socket that socket_variable
-// names, sends a Hello, and gets a Welcome with both files. By then memflame has read its mappings
-// and published their tables. A forked child has no agent state (MADV_WIPEONFORK), but both files
-// are mapped: it claims an entry in the exchange, without a system call, and waits until memflame
-// has made it its own.
+// A process begins as memflame's guest: when its program starts, the agent in it connects to the
+// socket that socket_variable names, sends a Hello, and gets a Welcome with both files. By then
+// memflame has read its mappings and published their tables. A forked child has no agent state
+// (MADV_WIPEONFORK), but both files are mapped: it claims an entry in the exchange, without a
+// system call, and waits until memflame has made it its own.
 #pragma once
 
 #include <stddef.h>  // NOLINT(modernize-deprecated-headers): the agent has no C++ library
@@ -34,8 +35,9 @@ namespace memflame::inside {
 // network namespaces. A Hello has the token. FILTERS: how many seccomp filters memflame has.
 inline constexpr char socket_variable[] = "MEMFLAME_INSIDE";
 
-inline constexpr uint32_t protocol_version = 7;
+inline constexpr uint32_t protocol_version = 8;
 inline constexpr uint32_t most_processes = 16384;
+inline constexpr uint32_t most_executions = 256;  // that memflame has not taken yet
 // A thread each, of all processes together. Agents map all of them, and mlockall() makes all of
 // that resident: so the rings that few runs need are small.
 inline constexpr uint32_t most_rings = 32768, large_rings = 1024;
@@ -129,6 +131,7 @@ struct alignas(64) Control {
   uint32_t processes;
   uint32_t arrivals;               // counts claims
   uint32_t refused;                // children that found no entry
+  uint32_t executions;             // counts those that were told
   uint32_t closed;                 // 1: memflame has ended, and lets nobody in
   alignas(64) uint64_t heartbeat;  // TSC, when memflame read last
 };
@@ -147,6 +150,17 @@ enum State : uint32_t {
   state_ended,
   state_asking,
   state_refused,
+};
+
+enum ExecutionState : uint32_t { execution_untold, execution_begins, execution_failed };
+
+// A process of the run is about to execute a program, or could not. An agent that is in the new
+// program says Hello when it starts: so memflame knows of those that it cannot be in, however soon
+// they end. An agent counts in Control::executions, fills in the place with that number, and sets
+// the state last; memflame sets it back.
+struct alignas(64) Execution {
+  uint32_t state;
+  char path[124];  // cut, and ends with 0
 };
 
 struct alignas(64) Process {
@@ -324,7 +338,9 @@ struct Welcome {
 
 inline constexpr uint64_t page = 4096;
 constexpr uint64_t pages_for(uint64_t bytes) { return (bytes + page - 1) / page * page; }
-inline constexpr uint64_t processes_at = page;
+inline constexpr uint64_t executions_at = page;
+inline constexpr uint64_t processes_at =
+    executions_at + pages_for(sizeof(Execution) * most_executions);
 inline constexpr uint64_t taken_at = processes_at + pages_for(sizeof(Process) * most_processes);
 inline constexpr uint64_t heads_at = taken_at + pages_for(most_rings / 8);
 inline constexpr uint64_t rings_at = heads_at + pages_for(sizeof(RingHead) * most_rings);

@@ -92,6 +92,7 @@ void Uncovered::add(pid_t pid) {
   forget(pid);
   left_out_.erase(pid);
   first_.push_back(pid);
+  executions_.settle(pid);
   hear(pid);
 }
 
@@ -132,6 +133,7 @@ bool Uncovered::has_silent_agent(pid_t pid) const {
 }
 
 void Uncovered::meet(pid_t pid) {
+  executions_.settle(pid);
   hear(pid);
   if (brings_malloc(proc_path(pid, "exe"))) keep(pid);
 }
@@ -164,6 +166,7 @@ void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
     if ((contains(first_, pid) && !has_spoken) || !is_uncovered(pid, has_spoken)) continue;
     suspects.insert(pid);
     if (!suspects_.contains(pid)) continue;
+    executions_.settle(pid);
     keep(pid);
     if (has_spoken) lose(pid);
   }
@@ -171,21 +174,50 @@ void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
   std::erase_if(covered_, [&all](const auto& known) { return !contains(all, known.first); });
 }
 
+std::vector<pid_t> Uncovered::starting(const std::function<bool(pid_t)>& knows) const {
+  std::vector<pid_t> pids = with_descendants(first_);
+  std::erase_if(pids, [&](pid_t pid) {
+    return knows(pid) || found_.contains(pid) || left_out_.contains(pid) || !has_address_space(pid);
+  });
+  return pids;
+}
+
+bool Uncovered::settle(const std::function<bool(pid_t)>& knows,
+                       const std::function<void(pid_t)>& lose) {
+  if (executions_.open() == 0) return true;
+  look_at_all(knows, lose);
+  return executions_.open() == 0 || starting(knows).empty();
+}
+
+void Uncovered::excuse_starting(const std::function<bool(pid_t)>& knows) {
+  if (executions_.open() == 0) return;
+  for (const pid_t pid : starting(knows)) executions_.settle(pid);
+}
+
+std::string Uncovered::names() const {
+  std::vector<std::string> names;
+  for (const auto& [pid, process] : found_) {
+    if (names.size() == most_named) break;
+    names.push_back(process.name + " " + std::to_string(pid) + ": " + process.why + ", resident " +
+                    iec_bytes(process.last) +
+                    (process.last > process.first
+                         ? ", " + iec_bytes(process.last - process.first) + " more than at first"
+                         : ""));
+  }
+  if (executions_.open() != 0)
+    for (const std::string& name : executions_.names())
+      names.push_back(name + ", and it ended before its memory was read");
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < most_named; ++i)
+    text += (text.empty() ? "" : "; ") + names[i];
+  return count() > most_named ? text + "; …" : text;
+}
+
 std::string Uncovered::note() const {
-  if (found_.empty()) return "";
-  std::string names;
-  size_t named = 0;
-  for (const auto& [pid, process] : found_)
-    if (++named <= most_named)
-      names += (names.empty() ? "" : "; ") + process.name + " " + std::to_string(pid) + ": " +
-               process.why + ", resident " + iec_bytes(process.last) +
-               (process.last > process.first
-                    ? ", " + iec_bytes(process.last - process.first) + " more than at first"
-                    : "");
-  if (named > most_named) names += "; …";
-  const std::string count = with_commas(static_cast<int64_t>(found_.size())) +
-                            (found_.size() == 1 ? " process was" : " processes were") +
-                            " not seen (" + names + "): ";
+  if (count() == 0) return "";
+  const std::string count = with_commas(static_cast<int64_t>(this->count())) +
+                            (this->count() == 1 ? " process was" : " processes were") +
+                            " not seen (" + names() + "): ";
   if (attached_)
     return count +
            "memflame's agent is in the processes that it came into and in their forked children, "

@@ -3,8 +3,9 @@
 // rights, and those whose environment was cleared; those with an allocator in the program itself,
 // which comes before the agent for all their calls; those whose agent cannot speak to memflame;
 // also one in which an agent spoke, and that runs such a program now. They are looked for in /proc
-// four times a second, or more rarely if there are many, so a process that lives for less than that
-// may go unseen.
+// four times a second, or more rarely if there are many. Of those that end before that, agents tell
+// in the processes that executed them (executions.h): so what goes unseen is what a process that is
+// not seen has started, and that ends as soon.
 #pragma once
 
 #include <sys/types.h>
@@ -17,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "probes/inside/executions.h"
 #include "probes/processes/pace.h"
 
 namespace memflame::inside {
@@ -31,6 +33,12 @@ class Uncovered {
 
   // An agent has spoken in a process that runs a new program.
   void meet(pid_t pid);
+  // The same, but it runs the program that it was watched with before.
+  void hear(pid_t pid);
+  // An agent has spoken, but is not let in.
+  void turn_away(pid_t pid) { executions_.settle(pid); }
+  // What processes have executed, before those in which an agent speaks are met.
+  void take_executions(Exchange& exchange) { executions_.take(exchange); }
   // Looks at this process, too, into which an agent comes.
   void add(pid_t pid);
   // Does not look at this process any more: somebody else counts it.
@@ -45,7 +53,12 @@ class Uncovered {
     pace_.look([&] { look_at_all(knows, lose); });
   }
 
-  size_t count() const { return found_.size(); }
+  // Looks a last time. Whether all is known of what was executed; if not, some are starting.
+  bool settle(const std::function<bool(pid_t)>& knows, const std::function<void(pid_t)>& lose);
+  // What has not shown by now whether it can be seen began just before the end.
+  void excuse_starting(const std::function<bool(pid_t)>& knows);
+
+  size_t count() const { return found_.size() + executions_.open(); }
   // "2 processes were not seen (sh 12: it is linked statically, +1.2 MiB; …)"; "" if there were
   // none.
   std::string note() const;
@@ -55,9 +68,10 @@ class Uncovered {
     std::string name, why;
     int64_t first = 0, last = 0;  // bytes that were resident when it was looked at
   };
+  std::string names() const;
   void keep(pid_t pid);
-  void hear(pid_t pid);
   void look_at_all(const std::function<bool(pid_t)>& knows, const std::function<void(pid_t)>& lose);
+  std::vector<pid_t> starting(const std::function<bool(pid_t)>& knows) const;
   bool is_covered(pid_t pid, bool has_spoken, const std::string& mark) const;
   bool is_uncovered(pid_t pid, bool has_spoken);
 
@@ -71,6 +85,7 @@ class Uncovered {
   bool has_forgotten_ = false;            // some of them
   std::set<pid_t> suspects_;              // without an agent at the look before
   std::map<pid_t, Found> found_;
+  Executions executions_;
 };
 
 // Why no agent can speak in this program: "it is linked statically"; "" if that is not known.

@@ -94,6 +94,10 @@ void find_loaders() {
       *list.all[i].original = reinterpret_cast<uint64_t>(&find_nothing);
 }
 
+bool is_nothing(uint64_t function) {
+  return function == reinterpret_cast<uint64_t>(&find_nothing);
+}
+
 void begin_answering() { store(is_preloaded, true); }
 
 void* answer(void* handle, const char* name, const char* version, uint64_t caller) {

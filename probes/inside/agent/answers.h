@@ -9,8 +9,10 @@
 
 namespace memflame::inside {
 
-// Finds the real dlopen(), dlmopen(), dlsym() and dlvsym(), if nothing has.
+// Finds the real functions from first_loader to first_operator (hooked.h), if nothing has.
 void find_loaders();
+// What stands for one that the process does not have.
+bool is_nothing(uint64_t function);
 // For an agent that was preloaded: as long as the process lives.
 void begin_answering();
 // The hook that dlsym() is to answer with, or dlvsym() if there is a version. Null: whatever the

@@ -158,6 +158,13 @@ bool map_files(const Welcome& welcome, const int (&files)[2]) {
 
 }  // namespace
 
+bool is_from(const char* path, const char* address) {
+  const char* folder = parse(address).folder;
+  if (*folder == 0) return false;
+  while (*folder != 0 && *folder == *path) ++folder, ++path;
+  return *folder == 0 && *path == '/';
+}
+
 bool shake_hands(const char* address) {
   const RunAddress run = parse(address);
   // With a folder the program was started, else memflame came into it and has looked.

@@ -25,6 +25,20 @@ __attribute__((visibility("hidden"))) void memflame_dlvsym();
 // filter.cc
 __attribute__((visibility("hidden"))) void memflame_prctl();
 __attribute__((visibility("hidden"))) void memflame_syscall();
+// executing.cc
+__attribute__((visibility("hidden"))) void memflame_execve();
+__attribute__((visibility("hidden"))) void memflame_execv();
+__attribute__((visibility("hidden"))) void memflame_execvp();
+__attribute__((visibility("hidden"))) void memflame_execvpe();
+__attribute__((visibility("hidden"))) void memflame_execl();
+__attribute__((visibility("hidden"))) void memflame_execle();
+__attribute__((visibility("hidden"))) void memflame_execlp();
+__attribute__((visibility("hidden"))) void memflame_fexecve();
+__attribute__((visibility("hidden"))) void memflame_execveat();
+__attribute__((visibility("hidden"))) void memflame_posix_spawn();
+__attribute__((visibility("hidden"))) void memflame_posix_spawnp();
+__attribute__((visibility("hidden"))) void memflame_system();
+__attribute__((visibility("hidden"))) void memflame_popen();
 
 // operators.h: declared without their arguments, as only their addresses are taken.
 #define MEMFLAME_OPERATOR(kind, member, number, name) \
@@ -47,30 +61,23 @@ Place* place_of(Function*& pointer) {
 
 #define MEMFLAME_REAL(name) \
   { #name, address_of(&::name), place_of(real.name) }
-#define MEMFLAME_LOADING(name) \
+#define MEMFLAME_BESIDE(name) \
   { #name, address_of(&memflame_##name), &memflame_real_##name }
 
 }  // namespace
 
 HookedList hooked_list() {
   return {{
-      MEMFLAME_REAL(malloc),
-      MEMFLAME_REAL(calloc),
-      MEMFLAME_REAL(realloc),
-      MEMFLAME_REAL(reallocarray),
-      MEMFLAME_REAL(free),
-      MEMFLAME_REAL(memalign),
-      MEMFLAME_REAL(aligned_alloc),
-      MEMFLAME_REAL(posix_memalign),
-      MEMFLAME_REAL(valloc),
-      MEMFLAME_REAL(pvalloc),
-      MEMFLAME_REAL(dlclose),
-      MEMFLAME_LOADING(dlopen),
-      MEMFLAME_LOADING(dlmopen),
-      MEMFLAME_LOADING(dlsym),
-      MEMFLAME_LOADING(dlvsym),
-      MEMFLAME_LOADING(prctl),
-      MEMFLAME_LOADING(syscall),
+      MEMFLAME_REAL(malloc),         MEMFLAME_REAL(calloc),         MEMFLAME_REAL(realloc),
+      MEMFLAME_REAL(reallocarray),   MEMFLAME_REAL(free),           MEMFLAME_REAL(memalign),
+      MEMFLAME_REAL(aligned_alloc),  MEMFLAME_REAL(posix_memalign), MEMFLAME_REAL(valloc),
+      MEMFLAME_REAL(pvalloc),        MEMFLAME_REAL(dlclose),        MEMFLAME_BESIDE(dlopen),
+      MEMFLAME_BESIDE(dlmopen),      MEMFLAME_BESIDE(dlsym),        MEMFLAME_BESIDE(dlvsym),
+      MEMFLAME_BESIDE(prctl),        MEMFLAME_BESIDE(syscall),      MEMFLAME_BESIDE(execve),
+      MEMFLAME_BESIDE(execv),        MEMFLAME_BESIDE(execvp),       MEMFLAME_BESIDE(execvpe),
+      MEMFLAME_BESIDE(execl),        MEMFLAME_BESIDE(execle),       MEMFLAME_BESIDE(execlp),
+      MEMFLAME_BESIDE(fexecve),      MEMFLAME_BESIDE(execveat),     MEMFLAME_BESIDE(posix_spawn),
+      MEMFLAME_BESIDE(posix_spawnp), MEMFLAME_BESIDE(system),       MEMFLAME_BESIDE(popen),
 #define MEMFLAME_OPERATOR(kind, member, number, name) \
   {name, address_of(&memflame_##kind##_##number), place_of(real_operators.member[number])},
 #include "operators.def"

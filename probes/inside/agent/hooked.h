@@ -6,9 +6,13 @@
 #include "state.h"
 
 extern "C" {
-// The functions behind the hooks of loading.cc and filter.cc.
+// The functions behind the hooks of loading.cc, filter.cc and executing.cc.
 __attribute__((visibility("hidden"))) extern uint64_t memflame_real_dlopen, memflame_real_dlmopen,
-    memflame_real_dlsym, memflame_real_dlvsym, memflame_real_prctl, memflame_real_syscall;
+    memflame_real_dlsym, memflame_real_dlvsym, memflame_real_prctl, memflame_real_syscall,
+    memflame_real_execve, memflame_real_execv, memflame_real_execvp, memflame_real_execvpe,
+    memflame_real_execl, memflame_real_execle, memflame_real_execlp, memflame_real_fexecve,
+    memflame_real_execveat, memflame_real_posix_spawn, memflame_real_posix_spawnp,
+    memflame_real_system, memflame_real_popen;
 }
 
 namespace memflame::inside {
@@ -21,7 +25,7 @@ struct Hooked {
   Place* original;  // 0: the process has none
 };
 
-constexpr uint32_t hooked_count = 37, first_loader = 11, first_operator = 17;
+constexpr uint32_t hooked_count = 50, first_loader = 11, first_operator = 30;
 
 // By value: made when it is asked for, so that it needs no relocations.
 struct HookedList {

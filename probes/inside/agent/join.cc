@@ -11,8 +11,6 @@
 #include "unloads.h"
 
 extern "C" {
-extern char** environ __attribute__((weak));
-extern void* memflame_stack_end asm("__libc_stack_end") __attribute__((weak));
 int pthread_key_create(unsigned*, void (*)(void*)) __attribute__((weak));
 int pthread_setspecific(unsigned, const void*) __attribute__((weak));
 }
@@ -32,23 +30,6 @@ unsigned thread_key;
 bool has_thread_key;
 bool refused;                                   // this process is not watched
 char attached_run[sizeof(AttachRequest::run)];  // instead of the one in the environment
-
-// The value of an environment variable, before the C library has begun.
-const char* variable(const char* name) {
-  char** entry = &environ != nullptr ? environ : nullptr;
-  if (entry == nullptr && &memflame_stack_end != nullptr && memflame_stack_end != nullptr) {
-    // System V ABI, x86-64, 3.4.1: the number of arguments, the arguments, 0, the environment.
-    auto* const words = static_cast<uint64_t*>(memflame_stack_end);
-    entry = reinterpret_cast<char**>(words + 1 + words[0] + 1);
-  }
-  for (; entry != nullptr && *entry != nullptr; ++entry) {
-    const char* at = *entry;
-    const char* letter = name;
-    while (*letter != 0 && *at == *letter) ++at, ++letter;
-    if (*letter == 0 && *at == '=') return at + 1;
-  }
-  return nullptr;
-}
 
 void take_places(Here& now) {
   now.index = inherited.index;

@@ -20,11 +20,16 @@ extern Inherited inherited;
 // Joins the run at this address, "SOCKET:TOKEN:FILTERS:FOLDER" (protocol.h): maps its files, and
 // fills `inherited`.
 bool shake_hands(const char* address);
+// Whether the agent in this file is the one that comes with that run's programs.
+bool is_from(const char* path, const char* run);
 // The size of an exchange with this many rings.
 inline uint64_t mapped_bytes(uint32_t rings) { return rings_at + place_of_ring(rings); }
 
 // Joins the run of the parent, whose files are mapped.
 bool claim_entry();
+
+// The value of an environment variable, also before the C library has begun; null = not set.
+const char* variable(const char* name);
 
 // The addresses of the functions behind the hooks, by Function.
 void tell_functions(uint64_t (&functions)[function_count]);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/inside/executions.h"
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "probes/inside/uncovered.h"
+#include "probes/processes/procfs.h"
+#include "probes/processes/program_files.h"
+
+namespace memflame::inside {
+namespace {
+
+constexpr size_t most_programs = 4096, most_named = 4;
+// A process may be killed while it tells.
+constexpr uint64_t telling_ns = 100'000'000;
+
+// The kernel names a process by the file that was executed.
+std::string process_name(const std::string& path) {
+  constexpr size_t most_letters = 15;
+  return path.substr(path.rfind('/') + 1).substr(0, most_letters);
+}
+
+// Other processes write it: each letter is taken once.
+std::string path_of(const Execution& told) {
+  std::string path;
+  for (const char& letter : told.path) {
+    const char taken = taken_once(letter);
+    if (taken == 0) break;
+    path += taken;
+  }
+  return path;
+}
+
+std::string reason_for(const std::string& path) {
+  try {
+    return reason_in(program_file(find_program(path)));
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+}  // namespace
+
+void Executions::take(Exchange& exchange) {
+  const uint32_t told = taken_once(exchange.control().executions);
+  if (const uint32_t waiting = told - taken_; waiting > most_executions) {
+    unnamed_ += waiting - most_executions;
+    open_ += waiting - most_executions;
+    taken_ = told - most_executions;
+  }
+  for (; taken_ != told; ++taken_) {
+    Execution& next = exchange.execution(taken_ % most_executions);
+    const uint32_t state = taken_once(next.state);
+    if (state == execution_begins) {
+      begin(path_of(next));
+    } else if (state == execution_failed) {
+      undo(path_of(next));
+    } else {
+      if (waits_ns_ == 0) waits_ns_ = monotonic_ns();
+      if (monotonic_ns() - waits_ns_ < telling_ns) return;
+      begin("");
+    }
+    waits_ns_ = 0;
+    publish(next.state, uint32_t{execution_untold});
+  }
+}
+
+void Executions::begin(const std::string& path) {
+  ++open_;
+  const std::string name = process_name(path);
+  if (name.empty() || (!programs_.contains(name) && programs_.size() >= most_programs)) {
+    ++unnamed_;
+    return;
+  }
+  Program& program = programs_[name];
+  ++program.open;
+  program.path = path;
+}
+
+bool Executions::settle_one(const std::string& name) {
+  if (const auto known = programs_.find(name); known != programs_.end()) {
+    if (--known->second.open == 0) programs_.erase(known);
+  } else if (unnamed_ != 0) {
+    --unnamed_;
+  } else {
+    return false;
+  }
+  --open_;
+  return true;
+}
+
+void Executions::undo(const std::string& path) { settle_one(process_name(path)); }
+
+void Executions::settle(pid_t pid) {
+  if (open_ == 0) return;
+  const std::string name = read_comm(pid);
+  if (name.empty())
+    ++gone_;
+  else
+    settle_one(name);
+}
+
+std::vector<std::string> Executions::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, program] : programs_) {
+    if (names.size() == most_named) break;
+    std::string line = name;
+    if (program.open > 1) line += " (" + std::to_string(program.open) + " times)";
+    const std::string reason = reason_for(program.path);
+    names.push_back(line + ": " + (reason.empty() ? "no agent spoke in it" : reason));
+  }
+  return names;
+}
+
+}  // namespace memflame::inside

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/inside/executions.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "probes/processes/procfs.h"
+
+using namespace memflame::inside;  // NOLINT(google-build-using-namespace): tests only
+
+namespace {
+
+// As an agent does it.
+void tell(Exchange& exchange, const std::string& path, uint32_t state = execution_begins) {
+  Execution& told = exchange.execution(exchange.control().executions++ % most_executions);
+  std::strncpy(told.path, path.c_str(), sizeof(told.path) - 1);
+  told.state = state;
+}
+
+std::string own_name() { return memflame::read_comm(::getpid()); }
+
+}  // namespace
+
+TEST_CASE("a program in which an agent speaks, or that could not be executed, is settled") {
+  Exchange exchange(127, 1);
+  Executions executions;
+  tell(exchange, "/not/there/" + own_name());
+  tell(exchange, "/not/there/col");
+  tell(exchange, "/not/there/gone");
+  tell(exchange, "/not/there/gone", execution_failed);
+  executions.take(exchange);
+  CHECK(executions.open() == 2);
+  executions.settle(::getpid());
+  CHECK(executions.open() == 1);
+  CHECK(executions.names() == std::vector<std::string>{"col: no agent spoke in it"});
+  executions.settle(::getpid());  // nothing of that name was told
+  CHECK(executions.open() == 1);
+}
+
+TEST_CASE("of more programs than there are places for, only names are missing") {
+  Exchange exchange(127, 1);
+  Executions executions;
+  for (uint32_t i = 0; i < most_executions + 3; ++i) tell(exchange, "/bin/col");
+  executions.take(exchange);
+  CHECK(executions.open() == most_executions + 3);
+  CHECK(executions.names() == std::vector<std::string>{"col (256 times): no agent spoke in it"});
+  // Who speaks is one of those without a name.
+  executions.settle(::getpid());
+  CHECK(executions.open() == most_executions + 2);
+}
+
+TEST_CASE("a process that ended while it told, or while it spoke, does not stop others") {
+  Exchange exchange(127, 1);
+  Executions executions;
+  ++exchange.control().executions;
+  tell(exchange, "/bin/col");
+  executions.take(exchange);
+  CHECK(executions.open() == 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  executions.take(exchange);
+  CHECK(executions.open() == 2);
+  executions.settle(0);
+  CHECK(executions.open() == 1);
+}
+
+TEST_CASE("names are cut, and only the first few are given, whatever was told") {
+  Exchange exchange(127, 1);
+  Executions executions;
+  tell(exchange, "/x/" + std::string(300, 'n'));
+  for (char letter = 'a'; letter < 'k'; ++letter) tell(exchange, std::string(20, letter));
+  executions.take(exchange);
+  CHECK(executions.open() == 11);
+  CHECK(executions.names().size() == 4);
+  for (const std::string& name : executions.names()) CHECK(name.find(':') == 15);
+}

@@ -163,7 +163,7 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
       const std::vector<pid_t> heard = session.living();
       pids.insert(pids.end(), heard.begin(), heard.end());
       std::ranges::sort(pids);
-      pids.erase(std::ranges::unique(pids).begin(), pids.end());
+      pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
       return pids;
     };
   const LoopParts parts{.run = session,

@@ -154,7 +154,7 @@ static inline int knows_java_place(const struct java_layout* layout, struct scri
 ALWAYS_INLINE enum java_step step_java(struct java_layout* layout, struct frame* at, u8* memory,
                                        struct script_memos* memos, u64 locals,
                                        struct java_chunk* chunk, struct java_frame* frame) {
-  u64 pc = at->ip, saved[2], cfa = 0;
+  u64 pc = at->ip, cfa = 0;
   frame->word = 0;
   frame->instance = 0;
   at->bx_is = bx_unknown;
@@ -222,6 +222,7 @@ ALWAYS_INLINE enum java_step step_java(struct java_layout* layout, struct frame*
     }
     frame->word = java_code_word(pc - layout->low);
   }
+  u64 saved[2];
   if (cfa <= at->sp || cfa & 7 || UNWIND_READ(at, saved, sizeof(saved), cfa - 16))
     return java_unreadable;
   at->bp = end ? java_chunk_bp(layout, saved[1], cfa - 16, saved[0]) : saved[0];

@@ -90,10 +90,9 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 0;
   struct stack_record* stack = &scratch->stack;
-  u32 space = stack->space;
   struct task_struct* task = bpf_get_current_task_btf();
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  struct code_slot* slot = code_of(code, space);
+  struct code_slot* slot = code_of(code, stack->space);
   // Not on the program's own stack: all functions together have 512 bytes of it.
   struct walk* walk = &scratch->walk;
   walk->at.ip = regs->ip;
@@ -123,14 +122,14 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
   if (config.stacks == stacks_copy) {
     u64 key = copy_stack(number, entry);
     if (key) COUNT(copied, 1);
-    return key ? key : note_key(space, note_ring_full);
+    return key ? key : note_key(stack->space, note_ring_full);
   }
   stack->frames = 0;
   scratch->first_hash = hash;
   hash = walk_user_stack(number, hash);
   if (walk->unknown) {
     // Not inside the walk, where calls are already nested to the limit.
-    for (int i = 0; i < most_learnt && walk->unknown && learn(number, code); ++i)
+    for (int i = 0; i < most_learnt && walk->unknown && learn(number, scratch->code); ++i)
       hash = walk_user_stack(number, hash);
     if (walk->unknown) hash = take_unknown(stack, walk, hash);
   }
@@ -139,7 +138,7 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
     hash = settle_php(number, scratch->first_hash, hash);
   if (config.scripts && scratch->chain.end != script_none)
     hash = mark_scripts(stack, &scratch->chain, hash);
-  if (slot && slot->has_unmapped) hash = hash_turns(number, code, hash);
+  if (slot && slot->has_unmapped) hash = hash_turns(number, hash);
   hash = stack_key(hash);
   if (may_copy(slot, stack->stop)) {
     u64 key = copy_stack(number, entry);
@@ -151,8 +150,8 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
   count_walk(stack->frames, stack->stop);
   u64 key = hash;
   if (!bpf_map_lookup_elem(&sums, &hash))
-    key = tells_scripts(scratch) && !tell_all(scratch, number, code)
-              ? note_key(space, note_ring_full)
+    key = tells_scripts(scratch) && !tell_all(scratch, number, scratch->code)
+              ? note_key(stack->space, note_ring_full)
               : announce(number, hash);
 
   if (config.check_every && key == hash && bpf_get_prandom_u32() % config.check_every == 0)

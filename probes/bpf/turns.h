@@ -114,11 +114,11 @@ static int take_turn(u32 at, struct turns_in* in) {
 }
 
 // Goes on with the hash of a stack that may go through code which took the place of other code.
-__attribute__((noinline)) u64 hash_turns(u32 number, u32 code, u64 hash) {
+__attribute__((noinline)) u64 hash_turns(u32 number, u64 hash) {
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return hash;
   u32 space = scratch->stack.space;
-  struct turns_in in = {.scratch = scratch, .number = number, .code = code};
+  struct turns_in in = {.scratch = scratch, .number = number, .code = scratch->code};
   in.unmapped = bpf_map_lookup_elem(&unmapped_code, &space);
   if (!in.unmapped) return hash;
   scratch->walking.hash = hash;

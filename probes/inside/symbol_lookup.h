@@ -17,6 +17,7 @@ namespace memflame::inside {
 struct DynamicTables {
   uint64_t symbols = 0, names = 0;
   uint64_t gnu_hash = 0, old_hash = 0;
+  uint64_t versions = 0;                           // DT_VERSYM
   uint64_t calls = 0, call_bytes = 0;              // DT_JMPREL
   uint64_t relocations = 0, relocation_bytes = 0;  // DT_RELA
   uint64_t relative = 0;  // of them, those at the beginning without a symbol
@@ -54,6 +55,9 @@ DynamicTables dynamic_tables(const Memory& memory, uint64_t base, uint64_t dynam
       case DT_HASH:
         tables.old_hash = moved(value);
         break;
+      case DT_VERSYM:
+        tables.versions = moved(value);
+        break;
       case DT_JMPREL:
         tables.calls = moved(value);
         break;
@@ -84,6 +88,13 @@ bool defines(const Memory& memory, const DynamicTables& tables, uint64_t base, u
   // An undefined symbol may have an address too: that of the program's own linkage table.
   if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0) return false;
   if (!memory.is_text(tables.names + symbol.st_name, name)) return false;
+  // Older versions of a function are for programs that were linked with them.
+  constexpr uint16_t older = 0x8000;
+  uint16_t version = 0;
+  if (tables.versions != 0 &&
+      (!memory.read(tables.versions + uint64_t{index} * sizeof(version), version) ||
+       (version & older) != 0))
+    return false;
   found = {base + symbol.st_value, symbol.st_size, static_cast<uint8_t>(symbol.st_info & 15)};
   return true;
 }

@@ -26,7 +26,7 @@ TEST_CASE("a thread that waits for memflame rings once each time that memflame r
   REQUIRE(wait_a_little(1, Patience::unlimited));
   CHECK(control.bell == 0);  // memflame does not rest
   for (uint32_t i = 1; i <= 100; ++i) {
-    bell.begin_rest();
+    bell.begin_rest(rests_until_bell);
     CHECK_FALSE(is_rung(bell, 0));
     REQUIRE(wait_a_little(1, Patience::unlimited));
     REQUIRE(wait_a_little(1, Patience::unlimited));
@@ -36,7 +36,7 @@ TEST_CASE("a thread that waits for memflame rings once each time that memflame r
     bell.answer();
     CHECK_FALSE(is_rung(bell, 0));
   }
-  bell.begin_rest();
+  bell.begin_rest(rests_until_bell);
   bell.end_rest();
   REQUIRE(wait_a_little(1, Patience::unlimited));
   CHECK(control.bell == 100);

@@ -86,7 +86,8 @@ bool Uncovered::is_covered(pid_t pid, bool has_spoken, const std::string& mark) 
   if (maps.empty()) return has_spoken;
   if (maps.find(agent_) == std::string::npos || brings_malloc(proc_path(pid, "exe"))) return false;
   return heard_.contains(mark) || (has_spoken && has_forgotten_) ||
-         maps.find("[heap]") == std::string::npos;
+         (maps.find("[heap]") == std::string::npos &&
+          reason_in(proc_path(pid, "exe")) != seen_by_nobody);
 }
 
 void Uncovered::add(pid_t pid) {

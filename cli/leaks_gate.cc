@@ -18,6 +18,7 @@
 #include "collapse/source.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "probes/run/losses.h"
 #include "render/leaks/leak_output.h"
 
 namespace po = boost::program_options;
@@ -122,9 +123,7 @@ GateOptions read_gate_options(const po::variables_map& values, const VerdictOpti
 }
 
 void add_doubts(LeakCheck& check, const CheckedRun& run) {
-  const auto count = [](uint64_t number) { return with_commas(static_cast<int64_t>(number)); };
-  if (const uint64_t lost = run.losses.lost_events(); lost != 0)
-    check.doubts.push_back("lost " + count(lost) + " events; the report says of what");
+  if (run.losses.lost_events() != 0) check.doubts.push_back(lost_in_words(run.losses));
   if (const LossCount cut = run.losses.sum(LossKind::cut); cut.events != 0)
     check.doubts.push_back("stacks of " +
                            amount_in_words(cut.bytes, static_cast<int64_t>(cut.events)) +

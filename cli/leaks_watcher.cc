@@ -8,6 +8,7 @@
 
 #include "cli/durations.h"
 #include "cli/output_file.h"
+#include "cli/summary.h"
 #include "collapse/symbolize/symbolize.h"
 #include "probes/run/live_run.h"
 #include "probes/run/memory_plan.h"
@@ -116,6 +117,7 @@ LeaksLook LeaksWatcher::take_look(LiveRun& run, double seconds) {
   if (request_.format != nullptr && options_.older_ns != 0)
     look.notes.push_back(age_filter(options_.older_ns));
   for (const std::string& note : snapshot_->deaths) look.notes.push_back(note);
+  said_ = look.notes;
   look.left_out = std::exchange(left_out_, 0);
   return look;
 }
@@ -182,14 +184,25 @@ void LeaksWatcher::check(const Recording& recording) {
   has_failed_ = !passes(*gate_, stacks, checked, options_.top, request_.readers);
 }
 
+// What is only known at the end: processes and files that were not measured.
+void LeaksWatcher::say_missing(const Recording& recording) const {
+  if (recording.losses.lost_events() == 0) return;
+  std::vector<std::string> notes = recording.meta.notes;
+  std::erase_if(notes,
+                [this](const std::string& note) { return std::ranges::count(said_, note) != 0; });
+  write_missing(std::cerr, notes, recording.losses);
+}
+
 bool LeaksWatcher::wants_results(Recording& recording) {
   if (!calls_.empty()) writer_->write(std::exchange(calls_, {}));  // read at the very end
+  const bool writes = request_.format != nullptr || !request_.summary.empty() || request_.verbose ||
+                      (request_.probe.own && request_.probe.own->wants_summary());
+  if (!writes) say_missing(recording);
   if (gate_) check(recording);
   const bool sampled = !recording.types.empty() && recording.types[0].variance != no_column;
   show_live(recording, old_stacks(*snapshot_), options_.by_count, sampled);
   if (options_.older_ns != 0) recording.meta.notes.push_back(age_filter(options_.older_ns));
-  return request_.format != nullptr || !request_.summary.empty() || request_.verbose ||
-         (request_.probe.own && request_.probe.own->wants_summary());
+  return writes;
 }
 
 void LeaksWatcher::called(const bpf::call_record& call, const std::string& function) {

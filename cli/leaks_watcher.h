@@ -32,6 +32,7 @@ class LeaksWatcher : public Watcher {
   void report(LiveRun& run, double seconds, bool is_last);
   LeaksLook take_look(LiveRun& run, double seconds);
   void check(const Recording& recording);
+  void say_missing(const Recording& recording) const;
   void add_reach_by_track(const LiveRun& run);
   void add_scans(CheckedRun& checked) const;
   void choose_stacks(const LiveRun& run, LeaksLook& look);
@@ -43,6 +44,7 @@ class LeaksWatcher : public Watcher {
   // Keys of the stacks whose names the writer has, and of those that it has judged: cut or not.
   std::unordered_set<uint64_t> named_, judged_;
   std::shared_ptr<const Snapshot> snapshot_;  // the last one
+  std::vector<std::string> said_;             // the notes of the last report
   LeaksVerdicts verdicts_;
   std::optional<LeaksGate> gate_;
   bool has_failed_ = false;

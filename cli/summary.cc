@@ -207,8 +207,9 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
                    {"unseen_bytes", info.counters.unseen_free_bytes}};
   json["reconciliation"] = Json::array();
   for (const Reconciliation& row : profile.meta.reconciliation) {
-    json["reconciliation"].push_back(
-        {{"name", row.name}, {"captured", row.captured}, {"os", row.os}});
+    json["reconciliation"].push_back({{"name", row.name},
+                                      {"captured", row.captured},
+                                      {"os", row.os ? Json(*row.os) : Json(nullptr)}});
     if (!row.captured_is.empty()) json["reconciliation"].back()["captured_is"] = row.captured_is;
   }
   const OsMemory growth = info.os_growth.value_or(OsMemory{});
@@ -256,6 +257,14 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
   out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 
+void write_missing(std::ostream& out, const std::vector<std::string>& notes, const Losses& losses) {
+  for (const std::string& note : notes) {
+    uint64_t replaced = 0;  // names of processes and files may contain such bytes
+    out << "memflame: " << clean_text(note, replaced) << "\n";
+  }
+  write_losses(out, losses);
+}
+
 void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo& info,
                         const std::string& output, bool verbose) {
   const ValueType& type = profile.types[profile.shown];
@@ -271,15 +280,11 @@ void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo
         << (type.variance != no_column ? "; ± is one standard error" : "") << "\n";
   write_findings(out, profile);
   for (const Reconciliation& row : profile.meta.reconciliation)
-    out << "memflame: " << in_words(row) << "\n";
+    if (row.os) out << "memflame: " << in_words(row) << "\n";
   if (info.without_end != 0)
     out << "memflame: no end figures from the OS for " << info.without_end
         << " process(es) that ended by exec or before they could be read\n";
-  for (const std::string& note : profile.meta.notes) {
-    uint64_t replaced = 0;  // names of processes and files may contain such bytes
-    out << "memflame: " << clean_text(note, replaced) << "\n";
-  }
-  write_losses(out, profile.losses);
+  write_missing(out, profile.meta.notes, profile.losses);
   if (info.stacks.captured != 0) {
     const uint64_t complete = info.stacks.stops[0];
     out << "memflame: " << with_commas(static_cast<int64_t>(info.stacks.captured))

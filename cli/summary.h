@@ -4,6 +4,7 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "core/profile.h"
 #include "probes/run/run.h"
@@ -15,5 +16,8 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
 // A few lines on stderr: captured values next to the OS's, and every loss.
 void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo& info,
                         const std::string& output, bool verbose);
+
+// The part of it that says what is missing: notes, and every loss.
+void write_missing(std::ostream& out, const std::vector<std::string>& notes, const Losses& losses);
 
 }  // namespace memflame

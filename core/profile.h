@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,7 +41,9 @@ struct ValueType {
 struct Reconciliation {
   std::string name;      // "VmRSS growth", "[heap] growth", …
   int64_t captured = 0;  // what the probe saw
-  int64_t os = 0;        // what /proc said: end - start
+  // What /proc said: end - start. Nothing if it was not read; then a note says so, and only formats
+  // for programs have this row.
+  std::optional<int64_t> os = 0;
   // What `captured` is, if the two values need not agree; "" = they must.
   std::string captured_is{};
 };

@@ -61,11 +61,12 @@ std::string seconds(int64_t nanoseconds) {
 }  // namespace
 
 std::string in_words(const Reconciliation& row) {
+  if (!row.os) return row.name + " is not known";
   if (!row.captured_is.empty())
     return row.captured_is + " " + iec_bytes(row.captured) + ", " + row.name + " " +
-           iec_bytes(row.os) + ": they need not agree";
-  return "captured " + iec_bytes(row.captured) + " of " + iec_bytes(row.os) + " " + row.name +
-         " (" + percent(static_cast<double>(row.captured), static_cast<double>(row.os)) + ")";
+           iec_bytes(*row.os) + ": they need not agree";
+  return "captured " + iec_bytes(row.captured) + " of " + iec_bytes(*row.os) + " " + row.name +
+         " (" + percent(static_cast<double>(row.captured), static_cast<double>(*row.os)) + ")";
 }
 
 std::string have_cut_stacks(uint64_t events) {

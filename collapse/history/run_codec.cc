@@ -13,11 +13,13 @@ void write_meta(const Meta& meta, ByteWriter& out) {
   out.text(meta.host);
   out.real(meta.seconds);
   out.text(meta.sampling);
-  out.number(meta.reconciliation.size());
+  const auto is_known = [](const Reconciliation& row) { return row.os.has_value(); };
+  out.number(static_cast<size_t>(std::ranges::count_if(meta.reconciliation, is_known)));
   for (const Reconciliation& row : meta.reconciliation) {
+    if (!is_known(row)) continue;
     out.text(row.name);
     out.signed_number(row.captured);
-    out.signed_number(row.os);
+    out.signed_number(*row.os);
     out.text(row.captured_is);
   }
   out.number(meta.notes.size());

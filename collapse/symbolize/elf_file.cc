@@ -138,6 +138,8 @@ bool ElfFile::attach_alternate(Dwarf* dwarf) {
 }
 
 Dwarf* ElfFile::dwarf(Dwarf_Addr& bias) {
+  GElf_Addr ignored = 0;
+  unpacked_.unpack(dwfl_module_getelf(dwfl_module_, &ignored));
   Dwarf* dwarf = dwfl_module_getdwarf(dwfl_module_, &bias);
   if (dwarf == nullptr) return nullptr;
   dwarf_new_oom_handler(dwarf, say_no_memory);

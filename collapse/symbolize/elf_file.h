@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "collapse/symbolize/debug_files.h"
+#include "collapse/symbolize/zstd_sections.h"
 #include "core/elf/image.h"
 
 namespace memflame {
@@ -45,6 +46,10 @@ class ElfFile {
   const ImageBytes& image() const { return image_; }
   const ElfImage& headers() const { return headers_; }
   Dwfl_Module* module() const { return dwfl_module_; }
+  // Has read a file of the module, perhaps its debug file: before dwarf() is called.
+  void met(Elf* elf) { unpacked_.unpack(elf); }
+  // Whether debug information is there, but could not be unpacked.
+  bool is_packed() const { return unpacked_.failed(); }
   // nullptr if there is no DWARF; its addresses are ours minus `bias`.
   Dwarf* dwarf(Dwarf_Addr& bias);
   // What libdwfl adds to the addresses of the file, in getsym_info and the like.
@@ -68,6 +73,7 @@ class ElfFile {
   ImageBytes image_{-1};
   ElfImage headers_;
   SharedFd alternate_file_;
+  ZstdSections unpacked_;                         // outlives dwfl_
   std::unique_ptr<Dwarf, CloseDwarf> alternate_;  // outlives dwfl_, which refers to it
   std::unique_ptr<Dwfl, CloseDwfl> dwfl_;
   Dwfl_Module* dwfl_module_ = nullptr;

@@ -58,6 +58,7 @@ void ElfSymbols::read_symbols() {
     Elf* elf = nullptr;
     const char* name =
         dwfl_module_getsym_info(file_.module(), i, &symbol, &address, &section, &elf, nullptr);
+    file_.met(elf);
     if (name == nullptr || *name == '\0' || section == SHN_UNDEF || section == SHN_ABS) continue;
     const int type = GELF_ST_TYPE(symbol.st_info);
     if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) continue;

@@ -23,6 +23,7 @@ class ElfSymbols {
 
   ElfProblem problem() const { return file_.problem(); }
   bool unchecked() const { return file_.unchecked(); }
+  bool is_packed() const { return file_.is_packed(); }
   std::optional<uint64_t> address_of(uint64_t offset) const { return file_.address_of(offset); }
 
   std::optional<CodeMapping> mapping_of(uint64_t offset) const { return file_.mapping_of(offset); }

@@ -251,6 +251,10 @@ class Symbolizer {
       note(module.path +
            ": names are of the file that is there now; the input does not tell whether it is the "
            "same");
+    if (symbols.is_packed())
+      note(module.path +
+           ": names are without inlined functions and source lines, as its debug information, "
+           "packed with zstd, could not be unpacked");
     // In order of address, libdw reads its data from front to back.
     std::sort(
         targets.begin(), targets.end(),

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <ctime>
 
+#include "core/elf/valgrind.h"
+#include "core/error.h"
 #include "core/units.h"
 #include "probes/alloc/attaching/unseen.h"
 #include "probes/alloc/finding/go_code.h"
@@ -109,6 +111,10 @@ void AllocRun::require_custom() const {
 }
 
 void AllocRun::on_target(pid_t pid) {
+  if (!counting_ && std::ranges::count(options_.target.pids, pid) != 0 &&
+      is_valgrind_tool(UniqueFd(::open(proc_path(pid, "exe").c_str(), O_RDONLY | O_CLOEXEC)).get()))
+    throw Error("process " + std::to_string(pid) + " cannot be watched: " + seen_by_nobody,
+                ExitCode::failure);
   if (own_.own_links) process_links_.add(pid);
 }
 
@@ -346,11 +352,13 @@ void AllocRun::judge(Recording& recording) {
   Unseen unseen = find_unseen(
       recording,
       {.allocates = allocates,
-       .is_go = custom_.empty() ? FileFact(is_go) : FileFact([](const Module&) { return false; })});
+       .is_go = custom_.empty() ? FileFact(is_go) : FileFact([](const Module&) { return false; }),
+       .is_valgrind = [](const Module& module) { return is_valgrind_tool(module.file.get()); }});
   if (unseen.seen == 0 && saw_calls_) unseen.seen = 1;  // in a file that is no longer known
-  recording.losses.add(Loss::process_uncovered, unseen.processes.size());
-  std::string note = unseen_in_words(unseen, own_, !options_.target.command.empty());
-  if (!note.empty()) recording.meta.notes.push_back(std::move(note));
+  recording.losses.add(Loss::process_uncovered, count_of(unseen));
+  for (std::string note :
+       {unseen_in_words(unseen, own_, !options_.target.command.empty()), valgrind_in_words(unseen)})
+    if (!note.empty()) recording.meta.notes.push_back(std::move(note));
 }
 
 void AllocRun::describe(RunInfo& info) const {

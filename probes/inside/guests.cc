@@ -319,7 +319,9 @@ void Guests::end(uint32_t index) {
   if (const auto status = static_cast<int>(record.exit_status);
       WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
     record.out_of_memory = uint32_t{oom_kills_.explain()};
-  const std::string comm = read_comm(entry.pid);
+  std::string comm = read_comm(entry.pid);
+  // Its parent may have waited for it, and then nothing is left in /proc.
+  if (comm.empty()) comm = parts_.processes.spaces().name_of(entry.space);
   std::strncpy(record.comm, comm.c_str(), sizeof(record.comm) - 1);
   parts_.processes.take(record);
   parts_.code.release(index, entry.space);

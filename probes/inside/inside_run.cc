@@ -129,7 +129,7 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
   EarlyStop early(signals, options);
   Run run;
   run.info.memory = setup.memory_;
-  step_behind_target(run.info.memory);
+  step_behind_target(run.info.memory, command != nullptr ? command->pid() : 0);
   const std::vector<pid_t> first =
       command != nullptr ? std::vector{command->pid()} : present_processes(options.target);
   inside::InsideSession session(*probe.probe, options, *setup.exchange_, first, setup.agent_);

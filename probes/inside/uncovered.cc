@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/elf/symbols.h"
+#include "core/elf/valgrind.h"
 #include "core/unique_fd.h"
 #include "core/units.h"
 #include "probes/advice.h"
@@ -85,7 +86,8 @@ bool Uncovered::is_covered(pid_t pid, bool has_spoken, const std::string& mark) 
   if (maps.empty()) return has_spoken;
   if (maps.find(agent_) == std::string::npos || brings_malloc(proc_path(pid, "exe"))) return false;
   return heard_.contains(mark) || (has_spoken && has_forgotten_) ||
-         maps.find("[heap]") == std::string::npos;
+         (maps.find("[heap]") == std::string::npos &&
+          reason_in(proc_path(pid, "exe")) != seen_by_nobody);
 }
 
 void Uncovered::add(pid_t pid) {
@@ -111,6 +113,7 @@ void Uncovered::keep(pid_t pid) {
   const int64_t resident = resident_of(pid);
   if (found.name.empty()) {
     found.name = read_comm(pid);
+    found.program = program_mark(pid);
     found.why = reason_in(proc_path(pid, "exe"));
     found.first = resident;
     if (found.why.empty())
@@ -135,7 +138,11 @@ bool Uncovered::has_silent_agent(pid_t pid) const {
 void Uncovered::meet(pid_t pid) {
   executions_.settle(pid);
   hear(pid);
-  if (brings_malloc(proc_path(pid, "exe"))) keep(pid);
+  if (brings_malloc(proc_path(pid, "exe"))) return keep(pid);
+  // A program that took long to start was taken for one without an agent.
+  if (const auto found = found_.find(pid);
+      found != found_.end() && found->second.program == program_mark(pid))
+    found_.erase(found);
 }
 
 // Whether a process runs a program whose calls no agent sees; looks at each program once.
@@ -252,7 +259,7 @@ std::string reason_in(const std::string& program, bool preloaded) {
     if (segment.p_type == PT_INTERP)
       return brings_malloc(program) ? "its allocator is part of the program" : "";
   }
-  return "it is linked statically";
+  return is_valgrind_tool(file.get()) ? seen_by_nobody : "it is linked statically";
 }
 
 }  // namespace memflame::inside

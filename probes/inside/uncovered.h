@@ -65,7 +65,7 @@ class Uncovered {
 
  private:
   struct Found {
-    std::string name, why;
+    std::string name, why, program;
     int64_t first = 0, last = 0;  // bytes that were resident when it was looked at
   };
   std::string names() const;

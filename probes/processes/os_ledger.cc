@@ -90,13 +90,15 @@ std::optional<OsMemory> OsLedger::growth() const {
 void OsLedger::compare(Reconciliation row, Recording& recording) const {
   const auto count = [](size_t number) { return with_commas(static_cast<int64_t>(number)); };
   std::vector<std::string>& notes = recording.meta.notes;
-  if (const size_t without = without_figures(); without == entries_.size() && without != 0)
-    return notes.push_back(row.name +
-                           " is not known: what the OS says was not read both at the start and at "
-                           "the end of any process");
-  else if (without != 0)
+  if (const size_t without = without_figures(); without == entries_.size() && without != 0) {
+    row.os.reset();
+    notes.push_back(row.name +
+                    " is not known: what the OS says was not read both at the start and at the end "
+                    "of any process");
+  } else if (without != 0) {
     notes.push_back(row.name + " leaves out " + count(without) + " of " + count(entries_.size()) +
                     " processes, as what the OS says was not read at their start or their end");
+  }
   recording.meta.reconciliation.push_back(std::move(row));
 }
 

@@ -54,8 +54,8 @@ class OsLedger {
   bool has_figures(SpaceId space) const;
   // Sum over the spaces with figures; none if there are spaces, and all lack them.
   std::optional<OsMemory> growth() const;
-  // Adds `row` to what is compared, or a note that says why it is not known; also if it leaves out
-  // spaces.
+  // Adds `row` to what is compared, and a note if it is not known (then it has no figure of the
+  // OS), or if it leaves out spaces.
   void compare(Reconciliation row, Recording& recording) const;
   // Spaces without figures, and those whose end was read somewhat too early.
   size_t without_figures() const;

@@ -74,6 +74,7 @@ class Spaces {
   // The process that had the file mapped for the longest time before `time_ns`. The log has an
   // exec's mappings before the exec itself, so the space before it seems to have them, too.
   std::optional<FileUser> user_of(ModuleId file, uint64_t time_ns) const;
+  const std::string& name_of(SpaceId id) const { return spaces_[id.index].space.comm; }
   pid_t pid_of(SpaceId id) const { return static_cast<pid_t>(spaces_[id.index].space.pid); }
   bool has_ended(SpaceId id) const { return id.index < spaces_.size() && spaces_[id.index].ended; }
   // Whether it had ended by then.

@@ -1,11 +1,31 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/run/oom_share.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <string>
+
+#include "probes/processes/procfs.h"
 
 namespace memflame {
+namespace {
+
+constexpr int most_weight = 1000;
+
+// True also for one that has a special weight already: that is somebody's decision.
+bool add_weight(pid_t pid, int more) {
+  const std::string file = proc_path(pid, "oom_score_adj");
+  int weight = 0;
+  if (!(std::ifstream(file) >> weight) || weight < 0) return true;
+  std::ofstream out(file);
+  out << std::min(weight + more, most_weight) << std::flush;
+  return out.good();
+}
+
+}  // namespace
 
 int oom_adjustment(const MemoryPlan& plan) {
   constexpr uint64_t mib = 1 << 20;
@@ -17,11 +37,10 @@ int oom_adjustment(const MemoryPlan& plan) {
   return -static_cast<int>(std::min(share, most));
 }
 
-void step_behind_target(const MemoryPlan& plan) {
-  const char* file = "/proc/self/oom_score_adj";
-  int weight = 0;
-  if (!(std::ifstream(file) >> weight) || weight < 0) return;
-  std::ofstream(file) << weight + oom_adjustment(plan) << std::flush;
+void step_behind_target(const MemoryPlan& plan, pid_t command) {
+  const int less = oom_adjustment(plan);
+  if (add_weight(::getpid(), less) || command == 0) return;
+  add_weight(command, -less);
 }
 
 }  // namespace memflame

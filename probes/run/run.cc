@@ -60,7 +60,7 @@ Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& obs
   EarlyStop early(signals, options);
   Run run;
   run.info.memory = plan_memory(options.memory, free_memory());
-  step_behind_target(run.info.memory);
+  step_behind_target(run.info.memory, command != nullptr ? command->pid() : 0);
   Session session(within(run.info.memory, probes), observer);
   Ends ends;
   add_targets(session, options.target, command, ends);

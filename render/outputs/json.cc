@@ -68,8 +68,11 @@ class JsonWriter : private ProfileJson {
     write_places();
     write_stacks();
     array("reconciliation", meta.reconciliation, [&](const Reconciliation& row) {
-      out_ << "{\"name\":" << quoted(row.name) << ",\"captured\":" << row.captured
-           << ",\"os\":" << row.os;
+      out_ << "{\"name\":" << quoted(row.name) << ",\"captured\":" << row.captured << ",\"os\":";
+      if (row.os)
+        out_ << *row.os;
+      else
+        out_ << "null";
       if (!row.captured_is.empty()) out_ << ",\"captured_is\":" << quoted(row.captured_is);
       out_ << "}";
     });

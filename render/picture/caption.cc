@@ -126,7 +126,8 @@ std::string sampling(const Profile& profile) {
 // Each value next to the OS's, then the losses.
 std::string reconciliation(const Meta& meta, const Losses& losses) {
   std::string line;
-  for (const Reconciliation& row : meta.reconciliation) append(line, in_words(row), "; ");
+  for (const Reconciliation& row : meta.reconciliation)
+    if (row.os) append(line, in_words(row), "; ");
   append(line, "lost " + counted(losses.lost_events(), losses.lost_bytes()), "; ");
   const LossCount cut = losses.sum(LossKind::cut);
   if (cut.events != 0 || cut.bytes != 0)

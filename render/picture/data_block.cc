@@ -231,9 +231,10 @@ void add_facts(Json& about, const Profile& profile, const RenderOptions& options
   add("sampling", meta.sampling);
   if (meta.seconds > 0) about["seconds"] = meta.seconds;
   for (const Reconciliation& row : meta.reconciliation) {
+    if (!row.os) continue;
     auto& written = about["reconciliation"].emplace_back();
     written = {
-        {"name", clean_text(row.name, replaced)}, {"captured", row.captured}, {"os", row.os}};
+        {"name", clean_text(row.name, replaced)}, {"captured", row.captured}, {"os", *row.os}};
     if (!row.captured_is.empty()) written["captured_is"] = clean_text(row.captured_is, replaced);
   }
   for (const std::string& note : meta.notes) about["notes"].push_back(clean_text(note, replaced));

@@ -36,7 +36,8 @@ void write_comments(std::ostream& out, const Profile& profile, const RenderOptio
   field("sampling", meta.sampling);
   if (roots_are_processes(profile)) field("roots", "process");
   for (const Reconciliation& row : meta.reconciliation) {
-    out << folded_comment << "reconciliation captured=" << row.captured << " os=" << row.os
+    if (!row.os) continue;
+    out << folded_comment << "reconciliation captured=" << row.captured << " os=" << *row.os
         << " name=" << quoted(row.name, replaced);
     if (!row.captured_is.empty()) out << " captured_is=" << quoted(row.captured_is, replaced);
     out << "\n";

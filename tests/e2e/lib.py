@@ -194,11 +194,12 @@ class Profile:
 
 
 class Memflame:
-    """memflame running beside a target. Its output is in `folder`. `wait`: until it counts (--ready-fd)."""
+    """memflame running beside a target. Its output is in `folder`. `wait`: until it counts (--ready-fd). `prefix`: a
+    program that executes it."""
 
     counter = 0
 
-    def __init__(self, probe, *arguments, output="json", folder=scratch, wait=True, **options):
+    def __init__(self, probe, *arguments, output="json", folder=scratch, wait=True, prefix=(), **options):
         Memflame.counter += 1
         self.output = os.path.join(folder, f"{Memflame.counter}.{output}")
         self.summary_file = path(f"{Memflame.counter}.summary")
@@ -210,7 +211,7 @@ class Memflame:
         # A command goes last, behind memflame's own options.
         own = ["-o", self.output, "--summary", self.summary_file, "--ready-fd", str(write_end)]
         self.errors = open(path(f"{Memflame.counter}.stderr"), "w+", encoding="utf-8")
-        self.process = spawn([MEMFLAME, probe, *own, *map(str, arguments)], stderr=self.errors,
+        self.process = spawn([*prefix, MEMFLAME, probe, *own, *map(str, arguments)], stderr=self.errors,
                              pass_fds=[write_end], **options)
         os.close(write_end)
         if wait:

@@ -92,7 +92,8 @@ bool FoldedComments::take(std::string_view line) {
   if (word == "reconciliation") {
     Reconciliation row{.name = std::string(fields["name"]),
                        .captured_is = std::string(fields["captured_is"])};
-    if (!parse(fields["captured"], row.captured) || !parse(fields["os"], row.os)) return false;
+    if (!parse(fields["captured"], row.captured) || !parse(fields["os"], row.os.emplace()))
+      return false;
     meta_.reconciliation.push_back(row);
     return true;
   }

@@ -25,7 +25,7 @@ uint64_t events(const JsonNumber& number) {
 
 void MemflameFacts::begin(uint8_t place, std::string_view key) {
   if (place == value_type) type_ = {};
-  if (place == check) profile_.meta.reconciliation.emplace_back();
+  if (place == check) profile_.meta.reconciliation.emplace_back().os.reset();
   if (place == loss) {
     loss_name_ = key;
     loss_ = {};

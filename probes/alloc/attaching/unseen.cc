@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/elf/valgrind.h"
 #include "core/error.h"
 #include "core/units.h"
 
@@ -44,13 +45,15 @@ constexpr const char* what_helps =
 }  // namespace
 
 Unseen find_unseen(const Recording& recording, const FileFacts& facts) {
-  std::vector<bool> known(recording.modules.size()), is_go(recording.modules.size());
+  std::vector<bool> known(recording.modules.size()), is_go(recording.modules.size()),
+      is_valgrind(recording.modules.size());
   for (size_t i = 1; i < known.size(); ++i) {
     known[i] = facts.allocates(recording.modules[i]);
     is_go[i] = facts.is_go(recording.modules[i]);
+    is_valgrind[i] = facts.is_valgrind(recording.modules[i]);
   }
   // A child has its parent's files until it runs another program.
-  std::vector<bool> is_seen(recording.spaces.size());
+  std::vector<bool> is_seen(recording.spaces.size()), runs_copies(recording.spaces.size());
   Unseen unseen;
   for (size_t i = 1; i < recording.spaces.size(); ++i) {
     const Space& space = recording.spaces[i];
@@ -60,6 +63,17 @@ Unseen find_unseen(const Recording& recording, const FileFacts& facts) {
       return known.at(mapping.module.index);
     });
     const std::string name = space.comm + " (" + std::to_string(space.pid) + ")";
+    runs_copies[i] = (space.forked_from.index < i && runs_copies[space.forked_from.index]) ||
+                     std::any_of(mappings.begin(), mappings.end(), [&](const Mapping& mapping) {
+                       return is_valgrind.at(mapping.module.index);
+                     });
+    if (runs_copies[i]) {
+      // Its launcher seems to have the tool's mappings, too: the log has them before the exec.
+      const std::string pid = " (" + std::to_string(space.pid) + ")";
+      std::erase_if(unseen.valgrind, [&](const std::string& each) { return each.ends_with(pid); });
+      unseen.valgrind.push_back(name);
+      continue;
+    }
     if (std::any_of(mappings.begin(), mappings.end(),
                     [&](const Mapping& mapping) { return is_go.at(mapping.module.index); }))
       add(unseen.go, name);
@@ -76,6 +90,13 @@ Unseen find_unseen(const Recording& recording, const FileFacts& facts) {
     }
   }
   return unseen;
+}
+
+size_t count_of(const Unseen& unseen) {
+  std::vector<std::string> names = unseen.processes;
+  for (const std::string& name : unseen.go) add(names, name);
+  for (const std::string& name : unseen.valgrind) add(names, name);
+  return names.size();
 }
 
 std::string unseen_in_words(const Unseen& unseen, const AllocOptions& options, bool is_command) {
@@ -102,6 +123,14 @@ std::string unseen_in_words(const Unseen& unseen, const AllocOptions& options, b
   return "not seen: what " + list(unseen.processes) +
          " allocated, as malloc and free were not found" + where + (go.empty() ? "" : "; " + go) +
          ": " + helps;
+}
+
+std::string valgrind_in_words(const Unseen& unseen) {
+  if (unseen.valgrind.empty()) return "";
+  return "not seen: what " + list(unseen.valgrind) + " allocated: " + seen_by_nobody +
+         ". Its tools that leave malloc alone (callgrind, cachegrind) even end a program that "
+         "meets "
+         "a probe, by SIGTRAP";
 }
 
 }  // namespace memflame

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/elf/valgrind.h"
 #include "core/error.h"
 #include "core/hex.h"
 #include "probes/advice.h"
@@ -79,7 +80,10 @@ AttachTarget::AttachTarget(pid_t pid) : pid_(pid), memory_(pid) {
   wait_for_other_attacher(pid);
   if (const std::string why = why_not_traceable(pid); !why.empty())
     refuse(why, ExitCode::requirement);
-  if (const std::string why = reason_in(proc_path(pid, "exe"), false); !why.empty()) refuse(why);
+  const std::string why = reason_in(proc_path(pid, "exe"), false);
+  if (why == seen_by_nobody)
+    throw Error("process " + std::to_string(pid) + " cannot be watched: " + why, ExitCode::failure);
+  if (!why.empty()) refuse(why);
   look();
   refuse_unfit();
   find_functions();

@@ -66,7 +66,7 @@ TEST_CASE("all that stands beside the stacks") {
             .host = "h",
             .seconds = 0.3,
             .sampling = "1 in 3",
-            .reconciliation = {{"VmRSS growth", INT64_MAX, INT64_MIN}},
+            .reconciliation = {{"VmRSS growth", INT64_MAX, INT64_MIN}, {"h", 1, std::nullopt}},
             .notes = {"n1", "n2"}};
   p.losses.add(Loss::ring_full, UINT64_MAX, -3);
   const Profile back = read_text(written(p));

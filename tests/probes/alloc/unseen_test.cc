@@ -27,7 +27,8 @@ struct Maker {
   Unseen find() const {
     return find_unseen(
         recording, {.allocates = [](const Module& module) { return module.path.find("libc") == 0; },
-                    .is_go = [](const Module& module) { return module.path.find("/go/") == 0; }});
+                    .is_go = [](const Module& module) { return module.path.find("/go/") == 0; },
+                    .is_valgrind = [](const Module& module) { return module.path == "memcheck"; }});
   }
   std::string words(const AllocOptions& options = {}, bool is_command = false) const {
     try {
@@ -76,14 +77,34 @@ TEST_CASE("where none has any, the run is an error; long lists are cut") {
   CHECK(m.words(options).find("error: --obj libx.so: no process that was watched, go (101)") == 0);
 }
 
+TEST_CASE("a program under valgrind is not seen, though its C library has probes") {
+  Maker m;
+  const ModuleId libc = m.file("libc.so.6");
+  m.space("sh", {libc});
+  const SpaceId checked = m.space("memcheck-amd64-", {m.file("memcheck"), libc});
+  m.space("memcheck-amd64-", {}, checked);
+  m.space("cat", {libc}, SpaceId{});  // what it has executed
+  const Unseen unseen = m.find();
+  CHECK(unseen.seen == 2);
+  CHECK(unseen.valgrind.size() == 2);
+  CHECK(count_of(unseen) == 2);
+  CHECK(m.words().empty());
+  CHECK(
+      valgrind_in_words(unseen).find("not seen: what memcheck-amd64- (102), memcheck-amd64- (103) "
+                                     "allocated: valgrind runs") == 0);
+  CHECK(valgrind_in_words({}).empty());
+}
+
 TEST_CASE("Go has an allocator of its own, also in a process with another") {
   Maker m;
   m.space("web", {m.file("/go/web"), m.file("libc.so.6")});
   CHECK(
       m.words() ==
       "the allocator of Go, in web (101), is not probed: for Go's heap use 'memflame heap -p PID'");
+  CHECK(count_of(m.find()) == 1);
   Maker alone;
   alone.space("web", {alone.file("/go/web")});
+  CHECK(count_of(alone.find()) == 1);
   CHECK(alone.words().find(
             "looked for in /go/web and not found; the allocator of Go, in web (101), "
             "is not probed: for Go's heap use 'memflame heap -p PID'; name") != std::string::npos);

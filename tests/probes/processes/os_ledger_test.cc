@@ -41,7 +41,8 @@ TEST_CASE("growth that was not read is not known, and parts of it are told") {
   Recording recording;
   os.compare({"VmRSS growth", 0, 0}, recording);
   CHECK_FALSE(os.growth());
-  CHECK(recording.meta.reconciliation.empty());
+  REQUIRE(recording.meta.reconciliation.size() == 1);
+  CHECK_FALSE(recording.meta.reconciliation[0].os);
   REQUIRE(recording.meta.notes.size() == 1);
   CHECK(recording.meta.notes[0].starts_with("VmRSS growth is not known"));
 
@@ -52,7 +53,8 @@ TEST_CASE("growth that was not read is not known, and parts of it are told") {
   os.take(record);
   os.compare({"VmRSS growth", 5, 5}, recording);
   CHECK(os.growth());
-  CHECK(recording.meta.reconciliation.size() == 1);
+  REQUIRE(recording.meta.reconciliation.size() == 2);
+  CHECK(recording.meta.reconciliation[1].os == 5);
   REQUIRE(recording.meta.notes.size() == 2);
   CHECK(recording.meta.notes[1].find("leaves out 1 of 2 processes") != std::string::npos);
 }

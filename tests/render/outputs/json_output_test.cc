@@ -31,7 +31,8 @@ Profile example() {
             .command = "memflame alloc -p 1",
             .host = "h",
             .seconds = 0.25,
-            .reconciliation = {{"VmRSS growth", INT64_MAX, INT64_MIN}},
+            .reconciliation = {{"VmRSS growth", INT64_MAX, INT64_MIN},
+                               {"[heap] growth", 1, std::nullopt}},
             .notes = {"n1", "n2"}};
   p.losses.add(Loss::ring_full, UINT64_MAX, -3);
   return p;
@@ -61,7 +62,8 @@ TEST_CASE("the document is as promised") {
                         {"frames":["server","main","g"],"places":[3,0,0],"values":[-5,1]}])"));
   CHECK(json["reconciliation"] ==
         Json::parse(R"([{"name":"VmRSS growth","captured":9223372036854775807,
-                         "os":-9223372036854775808}])"));
+                         "os":-9223372036854775808},
+                        {"name":"[heap] growth","captured":1,"os":null}])"));
   CHECK(json["notes"] == Json::parse(R"(["n1","n2"])"));
   CHECK(json["losses"].size() == loss_info.size());
   CHECK(json["losses"]["ring_full"]["events"] == UINT64_MAX);

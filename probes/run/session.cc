@@ -110,6 +110,7 @@ void Session::load(bpf::config config) {
   BpfObject& object = leader.loaded.object;
   object.resize("ring", options_.ring_bytes);
   object.resize("sums", options_.max_stacks);
+  if (leader.probe.make_tables != nullptr) object.make_soon("sums");
   object.resize("spaces", options_.max_spaces);
   if (config.by_cgroup)
     object.resize("cgroups", static_cast<uint32_t>(processes_.cgroup_ids().size()));
@@ -170,7 +171,10 @@ void Session::add_present_targets() {
 }
 
 void Session::attach() {
-  for (const auto& probe : probes_) probe->accounting->attach(probe->loaded, processes_.spaces());
+  for (const auto& probe : probes_) {
+    probe->accounting->attach(probe->loaded, processes_.spaces());
+    probe->loaded.object.finish_loading();
+  }
 }
 
 uint64_t Session::arm() {

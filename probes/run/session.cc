@@ -101,6 +101,7 @@ Session::Session(const std::vector<ProbeRun>& probes, Observer& observer)
   std::vector<LoadedProbe*> loaded;
   for (const auto& probe : probes_) loaded.push_back(&probe->loaded);
   processes_.follow_from_now();
+  if (!options_.forgets_ended) processes_.os().add_up_ended();
   attach_process_programs(config, loaded);
 }
 

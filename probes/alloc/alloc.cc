@@ -114,7 +114,8 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   if (in_kernel.count_calls != 0) object.resize("function_calls", most_counted_functions);
   fill_probabilities(in_kernel);
   object.set_own(in_kernel);
-  configure_touches(options, object, live_entries(options));  // by default, one for each page of the machine
+  configure_touches(options, object,
+                    live_entries(options));  // by default, one for each page of the machine
   if (own.check) object.resize("freed_blocks", freed_entries);
   if (options.events) object.resize("moving", moving_entries);
   const UprobeMeans means = uprobe_means(own.own_links, kernel_features());

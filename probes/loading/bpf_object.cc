@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "probes/advice.h"
 
 namespace memflame {
 namespace {
@@ -42,14 +41,6 @@ __attribute__((format(printf, 2, 0))) int keep_log(enum libbpf_print_level level
 constexpr uint32_t first_batch = 1 << 13;
 constexpr uint32_t largest_batch = 1 << 24;
 
-// The verifier's verdict is the line before its statistics; without one, libbpf's last line.
-std::string reason_in(std::string_view text) {
-  if (const size_t statistics = text.find("\nprocessed "); statistics != std::string_view::npos)
-    text = text.substr(0, statistics);
-  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  return std::string(text.substr(text.rfind('\n') + 1));
-}
-
 void* map_data(int fd, size_t bytes) {
   void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (mapped == MAP_FAILED)
@@ -59,18 +50,6 @@ void* map_data(int fd, size_t bytes) {
 
 }  // namespace
 
-void throw_rejected(int error, std::string_view log) {
-  const std::string why = std::strerror(error);
-  // EACCES with statistics in the log comes from the verifier: it rejects the program, not our
-  // rights.
-  if ((error == EPERM || error == EACCES) && log.find("\nprocessed ") == std::string_view::npos)
-    throw Error("the kernel refused the BPF program (" + why +
-                    "): " + run_as_root_or_with("CAP_BPF and CAP_PERFMON"),
-                ExitCode::requirement);
-  throw Error("the kernel rejected the BPF program (" + why + "): " + reason_in(log),
-              ExitCode::requirement);
-}
-
 BpfObject::BpfObject(std::span<const std::byte> image) {
   libbpf_set_print(keep_log);
   libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
@@ -78,7 +57,8 @@ BpfObject::BpfObject(std::span<const std::byte> image) {
   Deferred::listen();
   object_ = bpf_object__open_mem(image.data(), image.size(), nullptr);
   if (object_ == nullptr)
-    throw Error("the BPF program could not be read: " + reason_in(libbpf_log), ExitCode::requirement);
+    throw Error("the BPF program could not be read: " + reason_in(libbpf_log),
+                ExitCode::requirement);
 }
 
 BpfObject::~BpfObject() {

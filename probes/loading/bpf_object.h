@@ -15,9 +15,6 @@
 
 namespace memflame {
 
-// The kernel refused to load a program, for this errno; `log` is what it or libbpf said.
-[[noreturn]] void throw_rejected(int error, std::string_view log);
-
 class BpfObject {
  public:
   // Parses the object; nothing reaches the kernel before load(). Throws Error.
@@ -46,8 +43,8 @@ class BpfObject {
 
   void load(const bpf::config& config);
 
-  // After load(). Descriptors belong to the object. Throws Error if the program had to be loaded and
-  // was rejected.
+  // After load(). Descriptors belong to the object. Throws Error if the program had to be loaded
+  // and was rejected.
   int map(std::string_view name) const;
   bpf_program* program(std::string_view name);
   // Waits for all programs that are loaded beside. Throws Error.

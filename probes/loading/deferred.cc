@@ -12,7 +12,7 @@
 #include <mutex>
 
 #include "core/error.h"
-#include "probes/loading/bpf_object.h"
+#include "probes/advice.h"
 
 namespace memflame {
 namespace {
@@ -44,6 +44,26 @@ std::vector<char> copy_of(const void* from, size_t bytes) {
 }
 
 }  // namespace
+
+// The verifier's verdict is the line before its statistics; without one, libbpf's last line.
+std::string reason_in(std::string_view text) {
+  if (const size_t statistics = text.find("\nprocessed "); statistics != std::string_view::npos)
+    text = text.substr(0, statistics);
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  return std::string(text.substr(text.rfind('\n') + 1));
+}
+
+void throw_rejected(int error, std::string_view log) {
+  const std::string why = std::strerror(error);
+  // EACCES with statistics in the log comes from the verifier: it rejects the program, not our
+  // rights.
+  if ((error == EPERM || error == EACCES) && log.find("\nprocessed ") == std::string_view::npos)
+    throw Error("the kernel refused the BPF program (" + why +
+                    "): " + run_as_root_or_with("CAP_BPF and CAP_PERFMON"),
+                ExitCode::requirement);
+  throw Error("the kernel rejected the BPF program (" + why + "): " + reason_in(log),
+              ExitCode::requirement);
+}
 
 void Deferred::abandon() {
   aside_.clear();
@@ -154,6 +174,7 @@ void Deferred::finish(const bpf_program* program) {
   const auto found = aside_.find(program);
   if (found == aside_.end()) return;
   Kept& kept = found->second;
+  if (kept.instructions.empty()) return;  // it was left out
   const Loaded loaded = kept.loading.valid() ? kept.loading.get() : load_kept(kept);
   if (!loaded.fd) throw_rejected(loaded.error, loaded.log);
   if (const int error = take_over(bpf_program__fd(program), loaded.fd); error != 0)

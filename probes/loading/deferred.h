@@ -5,8 +5,8 @@
 //
 // libbpf calls back before it loads a program. For one that is set aside, its instructions are kept
 // then, and libbpf loads an empty program under its descriptor, which the true one takes over. A
-// table is made likewise: libbpf gets one with a single entry, whose descriptor the true table takes
-// over before the first program is loaded.
+// table is made in the same way: libbpf gets one with a single entry, whose descriptor the true
+// table takes over before the first program is loaded.
 #pragma once
 
 #include <bpf/bpf.h>
@@ -14,6 +14,7 @@
 #include <future>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,11 @@ struct bpf_object;
 struct bpf_program;
 
 namespace memflame {
+
+// The kernel refused to load a program, for this errno; `log` is what it or libbpf said.
+[[noreturn]] void throw_rejected(int error, std::string_view log);
+// The line of such a log that says why.
+std::string reason_in(std::string_view text);
 
 enum class When { beside, on_demand };
 

@@ -27,8 +27,8 @@ bool has_uprobe_link(int attach_type) {
   return !link && errno == EBADF;
 }
 
-// Since 6.2 mm_struct.rss_stat is an array (of per-CPU counters), before a structure. A distribution
-// may have put that into an older kernel.
+// Since 6.2 mm_struct.rss_stat is an array (of per-CPU counters), before a structure. A
+// distribution may have put that into an older kernel.
 bool has_exact_rss_stat() {
   btf* kernel = btf__load_vmlinux_btf();
   bool exact = false;

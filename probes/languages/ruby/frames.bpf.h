@@ -120,8 +120,8 @@ static inline int end_ruby(struct script_chain* chain) {
   return end_script(chain, chain->run < max_script_items ? script_whole : script_too_long);
 }
 
-// Takes the frame that is next in the chain. A function of its own, so that the verifier looks at one
-// frame only, and not at the ways through all frames of a turn. Returns an enum ruby_frame.
+// Takes the frame that is next in the chain. A function of its own, so that the verifier looks at
+// one frame only, and not at the ways through all frames of a turn. Returns an enum ruby_frame.
 enum ruby_frame { ruby_frame_unreadable, ruby_frame_taken, ruby_run_ends };
 SCRIPT_FUNCTION int take_ruby_frame(struct script_chain* chain, u64 frame_bytes) {
   if (!chain) return ruby_frame_unreadable;

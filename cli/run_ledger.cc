@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli/run_ledger.h"
 
+#include <vector>
+
 namespace memflame {
 
 void RunLedger::look(LiveRun& run, double seconds) {
@@ -18,6 +20,8 @@ void RunLedger::end(LiveRun& run) {
 void RunLedger::add(const Look& look) {
   if (!ledger_) ledger_.emplace(axis_.tables().recording.types);
   ledger_->add(look, axis_.tables().tracks);
+  // One for each process that ever was; names come from the recording at the end.
+  axis_.tables().recording.spaces = std::vector<Space>();
   seconds_ = static_cast<double>(look.time_ns) / 1e9;
 }
 

@@ -121,6 +121,8 @@ struct Probe {
   // Makes the options that only this probe has; null if it has none.
   std::unique_ptr<ProbeSettings> (*settings)() = nullptr;
   std::span<const std::byte> (*object)();
+  // Before all else: begins to make the tables that take the kernel long.
+  void (*make_tables)(const ProbeOptions&, BpfObject&) = nullptr;
   void (*configure)(const ProbeOptions&, bpf::config&, BpfObject&);
   std::unique_ptr<Accounting> (*accounting)(const ProbeOptions&);
   bool has_blocks = false;    // follows blocks: its object has a map `blocks`

@@ -89,6 +89,11 @@ void configure_touches(const ProbeOptions& options, BpfObject& object, uint32_t 
   for (const TouchProgram& row : touch_programs) object.leave_out(row.program);
 }
 
+void make_tables(const ProbeOptions& options, BpfObject& object) {
+  object.resize("blocks", live_entries(options));
+  object.make_soon("blocks");
+}
+
 void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
   const AllocOptions& own = own_options<AllocOptions>(options);
   config.column_bytes = 1;
@@ -109,9 +114,8 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   if (in_kernel.count_calls != 0) object.resize("function_calls", most_counted_functions);
   fill_probabilities(in_kernel);
   object.set_own(in_kernel);
-  const uint32_t entries = live_entries(options);
-  object.resize("blocks", entries);
-  configure_touches(options, object, entries);  // by default, one for each page of the machine
+  configure_touches(options, object,
+                    live_entries(options));  // by default, one for each page of the machine
   if (own.check) object.resize("freed_blocks", freed_entries);
   if (options.events) object.resize("moving", moving_entries);
   const UprobeMeans means = uprobe_means(own.own_links, kernel_features());
@@ -124,6 +128,11 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
     object.leave_out("memflame_alloc_session");
   for (const char* program : {"memflame_alloc_enter", "memflame_alloc_return"})
     if (means.multi) object.set_attach_type(program, attach_uprobe_multi);
+  // The verifier takes long for each of these. Few programs have USDT probes.
+  for (const char* program : {"memflame_usdt_alloc", "memflame_usdt_free"})
+    object.load_later(program, When::on_demand);
+  for (const char* program : {"memflame_alloc_session", "memflame_alloc_enter"})
+    object.load_later(program, When::beside);
   if (!means.session || own.own_links) return;
   object.leave_out("memflame_alloc_return");
   // A Go function must never get a return probe.
@@ -200,6 +209,7 @@ const Probe alloc_probe{
     .types = types,
     .settings = []() -> std::unique_ptr<ProbeSettings> { return std::make_unique<AllocOptions>(); },
     .object = object,
+    .make_tables = make_tables,
     .configure = configure,
     .accounting = [](const ProbeOptions& options) -> std::unique_ptr<Accounting> {
       return std::make_unique<AllocRun>(options);

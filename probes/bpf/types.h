@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Words that BPF programs and user space share: numbers by their size, and how functions are inlined.
+// Words that BPF programs and user space share: numbers by their size, and how functions are
+// inlined.
 #pragma once
 
 #ifdef __cplusplus
@@ -22,7 +23,7 @@ typedef __s64 s64;
 typedef __s32 s32;
 #endif
 
-// BPF passes five words to a function, in registers. A function with more arguments, or with a structure as an
-// argument, has to be inlined by force: what a compiler inlines by itself differs from version to version.
-// `scripts/check bpf` compiles all programs with nothing else inlined.
+// BPF passes five words to a function, in registers. A function with more arguments, or with a
+// structure as an argument, has to be inlined by force: what a compiler inlines by itself differs
+// from version to version. `scripts/check bpf` compiles all programs with nothing else inlined.
 #define ALWAYS_INLINE static inline __attribute__((always_inline))

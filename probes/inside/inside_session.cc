@@ -59,6 +59,7 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
               options_.target.follow_children),
       bell_(exchange_.control()) {
   allow_many_descriptors();
+  if (!options_.forgets_ended) processes_.os().add_up_ended();
   // What was recorded before mappings went is named by them: as they are read, and before those
   // that are gone end.
   processes_.spaces().set_log([this] { read_rings(); });

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "probes/advice.h"
 
 namespace memflame {
 namespace {
@@ -42,15 +41,6 @@ __attribute__((format(printf, 2, 0))) int keep_log(enum libbpf_print_level level
 constexpr uint32_t first_batch = 1 << 13;
 constexpr uint32_t largest_batch = 1 << 24;
 
-// The verifier's verdict is the line before its statistics; without one, libbpf's last line.
-std::string reason_in_log() {
-  std::string_view text = libbpf_log;
-  if (const size_t statistics = text.find("\nprocessed "); statistics != std::string_view::npos)
-    text = text.substr(0, statistics);
-  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  return std::string(text.substr(text.rfind('\n') + 1));
-}
-
 void* map_data(int fd, size_t bytes) {
   void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (mapped == MAP_FAILED)
@@ -64,12 +54,15 @@ BpfObject::BpfObject(std::span<const std::byte> image) {
   libbpf_set_print(keep_log);
   libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
   libbpf_log.clear();
+  Deferred::listen();
   object_ = bpf_object__open_mem(image.data(), image.size(), nullptr);
   if (object_ == nullptr)
-    throw Error("the BPF program could not be read: " + reason_in_log(), ExitCode::requirement);
+    throw Error("the BPF program could not be read: " + reason_in(libbpf_log),
+                ExitCode::requirement);
 }
 
 BpfObject::~BpfObject() {
+  deferred_.abandon();
   if (globals_ != nullptr) ::munmap(globals_, sizeof(bpf::globals));
   if (own_data_ != nullptr) ::munmap(own_data_, own_bytes_);
   if (object_globals_ != nullptr) ::munmap(object_globals_, sizeof(bpf::object_globals));
@@ -81,12 +74,14 @@ void BpfObject::resize(std::string_view map, uint32_t entries) {
                            entries);
 }
 
-void BpfObject::leave_out(std::string_view name) {
-  bpf_program__set_autoload(program(name), false);
+void BpfObject::make_soon(std::string_view map) {
+  deferred_.make(bpf_object__find_map_by_name(object_, std::string(map).c_str()));
 }
 
+void BpfObject::leave_out(std::string_view name) { bpf_program__set_autoload(find(name), false); }
+
 void BpfObject::set_attach_type(std::string_view name, int type) {
-  bpf_program__set_expected_attach_type(program(name), static_cast<bpf_attach_type>(type));
+  bpf_program__set_expected_attach_type(find(name), static_cast<bpf_attach_type>(type));
 }
 
 void BpfObject::set_own_bytes(std::span<const std::byte> block) {
@@ -126,18 +121,7 @@ void BpfObject::load(const bpf::config& config) {
   std::memcpy(section.data(), initial, size);
   std::memcpy(section.data(), &config, sizeof(config));
   bpf_map__set_initial_value(rodata, section.data(), size);
-  if (const int error = bpf_object__load(object_)) {
-    const std::string why = std::strerror(-error);
-    // EACCES with statistics in the log comes from the verifier: it rejects the program, not our
-    // rights.
-    if ((error == -EPERM || error == -EACCES) &&
-        libbpf_log.find("\nprocessed ") == std::string::npos)
-      throw Error("the kernel refused the BPF program (" + why +
-                      "): " + run_as_root_or_with("CAP_BPF and CAP_PERFMON"),
-                  ExitCode::requirement);
-    throw Error("the kernel rejected the BPF program (" + why + "): " + reason_in_log(),
-                ExitCode::requirement);
-  }
+  if (const int error = deferred_.load(object_)) throw_rejected(-error, libbpf_log);
   globals_ = static_cast<bpf::globals*>(map_data(bpf_map__fd(bss), sizeof(bpf::globals)));
 }
 
@@ -155,7 +139,13 @@ int BpfObject::map(std::string_view name) const {
   return fd;
 }
 
-bpf_program* BpfObject::program(std::string_view name) const {
+bpf_program* BpfObject::program(std::string_view name) {
+  bpf_program* found = find(name);
+  deferred_.finish(found);
+  return found;
+}
+
+bpf_program* BpfObject::find(std::string_view name) const {
   bpf_program* found = bpf_object__find_program_by_name(object_, std::string(name).c_str());
   if (found == nullptr) throw Error("internal: no BPF program " + std::string(name));
   return found;

@@ -11,10 +11,7 @@
 #include <string_view>
 
 #include "probes/bpf/shared.h"
-
-struct bpf_map;
-struct bpf_object;
-struct bpf_program;
+#include "probes/loading/deferred.h"
 
 namespace memflame {
 
@@ -29,6 +26,10 @@ class BpfObject {
   // Before load().
   void resize(std::string_view map, uint32_t entries);
   void leave_out(std::string_view program);
+  // Begins to make a map that has its size, beside what happens until load().
+  void make_soon(std::string_view map);
+  // load() does not wait for the program: program() does.
+  void load_later(std::string_view program, When when) { deferred_.set_aside(find(program), when); }
   void set_attach_type(std::string_view program, int type);
   // Takes the map of another object, which must be loaded and outlive this one, in place of its
   // own. ".bss" is that of the globals. Throws Error.
@@ -42,9 +43,12 @@ class BpfObject {
 
   void load(const bpf::config& config);
 
-  // After load(). Descriptors belong to the object.
+  // After load(). Descriptors belong to the object. Throws Error if the program had to be loaded
+  // and was rejected.
   int map(std::string_view name) const;
-  bpf_program* program(std::string_view name) const;
+  bpf_program* program(std::string_view name);
+  // Waits for all programs that are loaded beside. Throws Error.
+  void finish_loading() { deferred_.finish(); }
 
   // Visits every entry of a hash map, each at most once, although programs go on changing it. The
   // visitor must not change the map.
@@ -98,6 +102,7 @@ class BpfObject {
 
  private:
   bpf_map* section(std::string_view suffix) const;
+  bpf_program* find(std::string_view program) const;
   void set_own_bytes(std::span<const std::byte> block);
   void* map_own_data(size_t bytes);
   void for_each_bytes(std::string_view name, size_t key_size, size_t value_size,
@@ -114,6 +119,7 @@ class BpfObject {
   bpf::object_globals* object_globals_ = nullptr;  // mapped .data.object, once it is needed
   std::set<const bpf_map*> shared_;                // of another object
   size_t own_bytes_ = 0;
+  Deferred deferred_;
 };
 
 }  // namespace memflame

@@ -27,7 +27,8 @@ bool has_uprobe_link(int attach_type) {
   return !link && errno == EBADF;
 }
 
-// Since 6.2 mm_struct.rss_stat is an array (of per-CPU counters), before a structure.
+// Since 6.2 mm_struct.rss_stat is an array (of per-CPU counters), before a structure. A
+// distribution may have put that into an older kernel.
 bool has_exact_rss_stat() {
   btf* kernel = btf__load_vmlinux_btf();
   bool exact = false;
@@ -64,7 +65,8 @@ KernelFeatures probe_features() {
   // and the ones around it.
   features.task_storage = since_6(2);
   features.emulates_long_nops = since_6(18);
-  features.exact_rss_stat = has_exact_rss_stat();
+  // Reading the kernel's types takes as long as half of the rest of attaching.
+  features.exact_rss_stat = since_6(2) || has_exact_rss_stat();
   features.syscall_tracepoints = bool{tracefs_open("events/syscalls/sys_enter_brk/id")};
   const int cpus = libbpf_num_possible_cpus();
   features.possible_cpus = cpus > 0 ? static_cast<unsigned>(cpus) : 1;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "core/units.h"
@@ -31,7 +32,14 @@ OsMemory from_record(const bpf::space_record& record) {
 
 void OsLedger::adopt(SpaceId space, pid_t pid) { entries_[space.index].pid = pid; }
 
+OsLedger::Past& OsLedger::make_past(uint32_t space, const Entry& entry) {
+  if (past_.size() <= space) past_.resize(space + size_t{1});
+  past_[space].pid = entry.pid;
+  return past_[space];
+}
+
 void OsLedger::take(const bpf::space_record& record) {
+  if (is_past(record.space)) return;
   Entry& entry = entries_[record.space];
   entry.pid = static_cast<pid_t>(record.tgid);
   if (record.has_memory) {
@@ -52,14 +60,22 @@ void OsLedger::take(const bpf::space_record& record) {
     entry.end = entry.last;
     entry.is_approximate = true;
   }
+  if (!adds_up_ended_ || entry.pid == 0) return;
+  make_past(record.space, entry).has_figures = entry.has_figures();
+  if (entry.has_figures()) past_growth_ += *entry.end - *entry.start;
+  ++added_up_;
+  if (!entry.has_figures()) ++added_up_without_;
+  if (entry.is_approximate) ++added_up_approximate_;
+  entries_.erase(record.space);
 }
 
 void OsLedger::forget(std::span<const SpaceId> spaces) {
   for (const SpaceId space : spaces) {
     if (!has_ended(space)) continue;
-    entries_.erase(space.index);
-    if (forgotten_.size() <= space.index) forgotten_.resize(space.index + size_t{1});
-    forgotten_[space.index] = true;
+    const auto entry = entries_.find(space.index);
+    if (entry == entries_.end()) continue;
+    make_past(space.index, entry->second).is_forgotten = true;
+    entries_.erase(entry);
   }
 }
 
@@ -76,42 +92,44 @@ void OsLedger::read_ends() {
 
 bool OsLedger::has_figures(SpaceId space) const {
   const auto entry = entries_.find(space.index);
-  return entry != entries_.end() && entry->second.start && entry->second.end;
+  if (entry != entries_.end()) return entry->second.has_figures();
+  return is_past(space.index) && past_[space.index].has_figures;
 }
 
 std::optional<OsMemory> OsLedger::growth() const {
-  if (!entries_.empty() && without_figures() == entries_.size()) return {};
-  OsMemory sum;
+  if (spaces() != 0 && without_figures() == spaces()) return {};
+  OsMemory sum = past_growth_;
   for (const auto& [id, entry] : entries_)
-    if (entry.start && entry.end) sum += *entry.end - *entry.start;
+    if (entry.has_figures()) sum += *entry.end - *entry.start;
   return sum;
 }
 
 void OsLedger::compare(Reconciliation row, Recording& recording) const {
   const auto count = [](size_t number) { return with_commas(static_cast<int64_t>(number)); };
   std::vector<std::string>& notes = recording.meta.notes;
-  if (const size_t without = without_figures(); without == entries_.size() && without != 0) {
+  if (const size_t without = without_figures(); without == spaces() && without != 0) {
     row.os.reset();
     notes.push_back(row.name +
                     " is not known: what the OS says was not read both at the start and at the end "
                     "of any process");
   } else if (without != 0) {
-    notes.push_back(row.name + " leaves out " + count(without) + " of " + count(entries_.size()) +
+    notes.push_back(row.name + " leaves out " + count(without) + " of " + count(spaces()) +
                     " processes, as what the OS says was not read at their start or their end");
   }
   recording.meta.reconciliation.push_back(std::move(row));
 }
 
 size_t OsLedger::without_figures() const {
-  return static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(), [](const auto& pair) {
-    return !pair.second.start || !pair.second.end;
-  }));
+  const auto without = std::count_if(entries_.begin(), entries_.end(),
+                                     [](const auto& pair) { return !pair.second.has_figures(); });
+  return added_up_without_ + static_cast<size_t>(without);
 }
 
 size_t OsLedger::approximate() const {
-  return static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(), [](const auto& pair) {
+  const auto approximate = std::count_if(entries_.begin(), entries_.end(), [](const auto& pair) {
     return pair.second.is_approximate;
-  }));
+  });
+  return added_up_approximate_ + static_cast<size_t>(approximate);
 }
 
 int64_t OsLedger::captured(const Recording& recording, size_t column) const {
@@ -122,9 +140,14 @@ int64_t OsLedger::captured(const Recording& recording, size_t column) const {
 }
 
 std::vector<pid_t> OsLedger::pids() const {
+  std::map<uint32_t, pid_t> by_space;
+  for (const auto& [id, entry] : entries_) by_space[id] = entry.pid;
+  for (uint32_t id = 0; id < past_.size(); ++id)
+    if (past_[id].pid != 0 && !past_[id].is_forgotten) by_space[id] = past_[id].pid;
   std::vector<pid_t> pids;
-  for (const auto& [id, entry] : entries_)
-    if (std::find(pids.begin(), pids.end(), entry.pid) == pids.end()) pids.push_back(entry.pid);
+  std::unordered_set<pid_t> known;
+  for (const auto& [id, pid] : by_space)
+    if (known.insert(pid).second) pids.push_back(pid);
   return pids;
 }
 

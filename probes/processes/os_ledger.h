@@ -41,13 +41,14 @@ class OsLedger {
   void poll();
   void read_ends();
 
+  // Nothing will be forgotten: of a space that has ended, only what its figures add up to is kept.
+  void add_up_ended() { adds_up_ended_ = true; }
   // Figures of spaces that have ended are not known any more.
   void forget(std::span<const SpaceId> spaces);
 
   bool has_ended(SpaceId space) const {
     const auto found = entries_.find(space.index);
-    return found == entries_.end() ? space.index < forgotten_.size() && forgotten_[space.index]
-                                   : found->second.ended;
+    return found == entries_.end() ? is_past(space.index) : found->second.ended;
   }
   uint64_t ends() const { return ends_; }  // how many spaces have ended
   // Whether start and end are known, so that what was captured there can be compared.
@@ -78,7 +79,17 @@ class OsLedger {
     std::optional<OsMemory> start, end, last;
     bool ended = false;
     bool is_approximate = false;
+    bool has_figures() const { return start && end; }
   };
+  // A space that has ended and has no entry any more. There may be millions.
+  struct Past {
+    pid_t pid = 0;  // 0: there is none
+    bool has_figures = false;
+    bool is_forgotten = false;
+  };
+  bool is_past(uint32_t space) const { return space < past_.size() && past_[space].pid != 0; }
+  Past& make_past(uint32_t space, const Entry& entry);
+  size_t spaces() const { return entries_.size() + added_up_; }
   std::optional<OsMemory> read_now(pid_t pid) const {
     return exact_counters_ ? read_memory(pid) : read_memory_by_walk(pid);
   }
@@ -86,7 +97,10 @@ class OsLedger {
   bool exact_counters_;
   uint64_t ends_ = 0;
   std::map<uint32_t, Entry> entries_;  // by space
-  std::vector<bool> forgotten_;        // by space
+  std::vector<Past> past_;             // by space
+  bool adds_up_ended_ = false;
+  OsMemory past_growth_;
+  size_t added_up_ = 0, added_up_without_ = 0, added_up_approximate_ = 0;
 };
 
 }  // namespace memflame

@@ -31,7 +31,7 @@ Spaces::Watched& Spaces::watched(SpaceId id) {
 
 void Spaces::adopt(SpaceId id, pid_t pid, uint64_t time_ns) {
   Watched& space = watched(id);
-  space.space.pid = static_cast<uint32_t>(pid);
+  set_pid(space, pid);
   space.space.comm = name_of_process(pid, read_comm(pid), "");
   space.space.from_ns = time_ns;
   current_[pid] = id;
@@ -42,7 +42,7 @@ void Spaces::begin(const bpf::space_record& record) {
   const SpaceId id{record.space};
   const auto pid = static_cast<pid_t>(record.tgid);
   Watched& space = watched(id);
-  space.space.pid = record.tgid;
+  set_pid(space, pid);
   space.space.comm =
       name_of_process(pid, {record.comm, ::strnlen(record.comm, sizeof(record.comm))}, "");
   space.space.from_ns = record.time;
@@ -61,7 +61,7 @@ void Spaces::expect(SpaceId id, pid_t pid, const char* comm, uint64_t time_ns) {
   space.space.comm =
       name_of_process(pid, {comm, ::strnlen(comm, bpf::comm_length)}, space.space.comm);
   if (space.space.pid != 0) return;
-  space.space.pid = static_cast<uint32_t>(pid);
+  set_pid(space, pid);
   space.space.from_ns = time_ns;
   ++space.changes;
   // Announcements of spaces and their stacks do not come in order.
@@ -80,6 +80,13 @@ void Spaces::end(SpaceId id, uint64_t time_ns) {
   const auto pid = static_cast<pid_t>(space.space.pid);
   if (const auto now = current_.find(pid); now != current_.end() && now->second == id)
     current_.erase(now);
+  ended_.emplace_back(time_ns, id);
+  settle_ended(time_ns);
+}
+
+void Spaces::set_pid(Watched& space, pid_t pid) {
+  if (space.space.pid == 0 && !space.ended) ++unsettled_[pid];
+  space.space.pid = static_cast<uint32_t>(pid);
 }
 
 // By space: whether a living one has code from it.
@@ -115,12 +122,12 @@ void Spaces::take(const SidebandRecord& record) {
   if (record.kind == SidebandRecord::Kind::exit) {
     // This log and BPF's records arrive independently: a process that is long gone here may be
     // announced there only later. Its log is therefore kept for some seconds.
+    settle_ended(record.time_ns);
     exited_.emplace_back(record.time_ns, record.pid);
     while (!exited_.empty() && exited_.front().first + keep_log_ns < record.time_ns) {
       const auto [time, pid] = exited_.front();
       exited_.pop_front();
-      if (const auto log = seen_.find(pid); log != seen_.end() && !is_watched(pid))
-        std::erase_if(log->second, [end = time](const Seen& seen) { return seen.time_ns <= end; });
+      if (!unsettled_.contains(pid)) forget_log(pid, time);
     }
     return;
   }
@@ -165,10 +172,26 @@ bool Spaces::is_replaced(const Watched& space) const {
          });
 }
 
-bool Spaces::is_watched(pid_t pid) const {
-  return std::any_of(spaces_.begin(), spaces_.end(), [pid](const Watched& space) {
-    return space.space.pid == static_cast<uint32_t>(pid);
-  });
+// Takes over the log of spaces that ended some seconds ago, which then is not needed any more.
+void Spaces::settle_ended(uint64_t now_ns) {
+  while (!ended_.empty() && ended_.front().first + keep_log_ns < now_ns) {
+    const auto [time, id] = ended_.front();
+    ended_.pop_front();
+    Watched& space = watched(id);
+    const auto pid = static_cast<pid_t>(space.space.pid);
+    const auto waiting = unsettled_.find(pid);
+    if (waiting == unsettled_.end()) continue;
+    add_seen(space);
+    if (--waiting->second == 0) unsettled_.erase(waiting);
+    forget_log(pid, time);
+  }
+}
+
+void Spaces::forget_log(pid_t pid, uint64_t until_ns) {
+  const auto log = seen_.find(pid);
+  if (log == seen_.end()) return;
+  std::erase_if(log->second, [until_ns](const Seen& seen) { return seen.time_ns <= until_ns; });
+  if (log->second.empty()) seen_.erase(log);
 }
 
 std::vector<SpaceId> Spaces::changed() {

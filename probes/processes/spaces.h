@@ -165,7 +165,9 @@ class Spaces {
     return modules_[mapping.module].kind == ModuleKind::file;
   }
   void add_seen(Watched& space);
-  bool is_watched(pid_t pid) const;
+  void set_pid(Watched& space, pid_t pid);
+  void settle_ended(uint64_t now_ns);
+  void forget_log(pid_t pid, uint64_t until_ns);
   static void take_perf_map(Watched& space);
   static void sort_mappings(Space& space);
   static void tell_cgroups_apart(std::vector<Space>& spaces);
@@ -175,9 +177,11 @@ class Spaces {
   Scripts scripts_;
   std::vector<SpaceId> changed_;
   std::unordered_map<pid_t, std::vector<Seen>> seen_;
-  std::deque<std::pair<uint64_t, pid_t>> exited_;  // whose log is to be forgotten, by time
-  std::unordered_map<pid_t, SpaceId> current_;     // the live space of a pid
-  std::unordered_map<uint32_t, CodeThen> code_;    // by space
+  std::deque<std::pair<uint64_t, pid_t>> exited_;   // whose log is to be forgotten, by time
+  std::deque<std::pair<uint64_t, SpaceId>> ended_;  // whose log is to be taken over, by time
+  std::unordered_map<pid_t, uint32_t> unsettled_;   // how many spaces need a pid's log
+  std::unordered_map<pid_t, SpaceId> current_;      // the live space of a pid
+  std::unordered_map<uint32_t, CodeThen> code_;     // by space
   std::function<void()> catch_up_with_log_;
 };
 

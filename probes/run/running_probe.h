@@ -19,7 +19,9 @@ struct RunningProbe {
       : probe(*run.probe),
         options(run.options),
         loaded(probe.object(), number),
-        accounting(probe.accounting(options)) {}
+        accounting(probe.accounting(options)) {
+    if (probe.make_tables != nullptr) probe.make_tables(options, loaded.object);
+  }
 
   // The columns of its figures, and the one that is drawn.
   std::vector<ValueType> types() const {

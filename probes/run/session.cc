@@ -101,6 +101,7 @@ Session::Session(const std::vector<ProbeRun>& probes, Observer& observer)
   std::vector<LoadedProbe*> loaded;
   for (const auto& probe : probes_) loaded.push_back(&probe->loaded);
   processes_.follow_from_now();
+  if (!options_.forgets_ended) processes_.os().add_up_ended();
   attach_process_programs(config, loaded);
 }
 
@@ -110,6 +111,7 @@ void Session::load(bpf::config config) {
   BpfObject& object = leader.loaded.object;
   object.resize("ring", options_.ring_bytes);
   object.resize("sums", options_.max_stacks);
+  if (leader.probe.make_tables != nullptr) object.make_soon("sums");
   object.resize("spaces", options_.max_spaces);
   if (config.by_cgroup)
     object.resize("cgroups", static_cast<uint32_t>(processes_.cgroup_ids().size()));
@@ -170,7 +172,10 @@ void Session::add_present_targets() {
 }
 
 void Session::attach() {
-  for (const auto& probe : probes_) probe->accounting->attach(probe->loaded, processes_.spaces());
+  for (const auto& probe : probes_) {
+    probe->accounting->attach(probe->loaded, processes_.spaces());
+    probe->loaded.object.finish_loading();
+  }
 }
 
 uint64_t Session::arm() {

@@ -5,7 +5,8 @@
 // Define these before you include it:
 //   UNWIND_READ(frame, to, size, address)  copies target memory; 0 if all of it could be read
 //   UNWIND_RETURN(frame, slot, value)      the true return address where `value` was read at `slot`
-// and u8 … s64 and ALWAYS_INLINE as in bpf/types.h, struct row (row.h) and enum stop (bpf/shared.h).
+// and u8 … s64 and ALWAYS_INLINE as in bpf/types.h, struct row (row.h) and enum stop
+// (bpf/shared.h).
 #pragma once
 
 // The state of a walk. The includer's walk begins with it.

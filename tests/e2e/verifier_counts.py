@@ -19,7 +19,7 @@ print(f"{'probe':6} {'stacks':6} {'program':36} {'verified':>9} {'JIT bytes':>9}
 runs = [("alloc", "alloc_truth", "--value", "first-touch"),
         ("brk", "brk_truth"), ("mmap", "mmap_truth"), ("fault", "fault_truth")]
 if not SLOW:
-    runs.append(("alloc", "alloc_truth"))
+    runs += [("alloc", "alloc_truth"), ("alloc", "usdt_truth")]
 for probe, example, *options in runs:
     for stacks in ["dwarf"] if SLOW else ["dwarf", "fp", "copy"]:
         target = Target(example)

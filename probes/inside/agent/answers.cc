@@ -94,9 +94,7 @@ void find_loaders() {
       *list.all[i].original = reinterpret_cast<uint64_t>(&find_nothing);
 }
 
-bool is_nothing(uint64_t function) {
-  return function == reinterpret_cast<uint64_t>(&find_nothing);
-}
+bool is_nothing(uint64_t function) { return function == reinterpret_cast<uint64_t>(&find_nothing); }
 
 void begin_answering() { store(is_preloaded, true); }
 

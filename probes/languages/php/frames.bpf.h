@@ -67,8 +67,7 @@ SCRIPT_FUNCTION u64 hash_of_php_text(struct script_chain* chain, u64 address) {
 
 // The same for the name of a class. One that has no name and one without a class differ.
 // Inlined, as calls are nested to the limit.
-ALWAYS_INLINE u64 hash_of_php_class(struct script_chain* chain,
-                                                                   u64 address) {
+ALWAYS_INLINE u64 hash_of_php_class(struct script_chain* chain, u64 address) {
   if (!address) return 3;
   if (!is_script_pointer(address)) return 0;
   u64 of = script_memo_key(address, memo_class);

@@ -120,6 +120,38 @@ static inline int end_ruby(struct script_chain* chain) {
   return end_script(chain, chain->run < max_script_items ? script_whole : script_too_long);
 }
 
+// Takes the frame that is next in the chain. A function of its own, so that the verifier looks at
+// one frame only, and not at the ways through all frames of a turn. Returns an enum ruby_frame.
+enum ruby_frame { ruby_frame_unreadable, ruby_frame_taken, ruby_run_ends };
+SCRIPT_FUNCTION int take_ruby_frame(struct script_chain* chain, u64 frame_bytes) {
+  if (!chain) return ruby_frame_unreadable;
+  u64 frame = chain->frame;
+  u32 at = ruby_frame_at(chain, frame);
+  asm volatile("" : "+r"(at));  // or the compiler leaves out the check, which the verifier needs
+  if (at > script_window_bytes) return ruby_frame_unreadable;
+  const u8* memory = chain->memory + at;
+  u64 pc = *(const u64*)(memory + ruby_frame_pc);
+  u64 code = *(const u64*)(memory + ruby_frame_code);
+  u64 flags = read_ruby_flags(chain, frame, *(const u64*)(memory + ruby_frame_flags));
+  if (flags == ~0ULL) return ruby_frame_unreadable;
+  chain->frame = frame + frame_bytes;
+  // The frames of native functions, that of a file with such functions while it is loaded, and
+  // the outermost one, which runs nothing.
+  if (flags & ruby_flag_native || !pc || !code || (flags & ruby_kind_mask) == ruby_kind_outermost)
+    return ruby_frame_taken;
+  u64 body = ruby_body_of(chain, code, pc);
+  if (!body) return ruby_frame_unreadable;
+  chain->held = 1;
+  int result = flags & ruby_flag_loop ? ruby_run_ends : ruby_frame_taken;
+  u32 place = chain->count;
+  if (place >= max_script_items) return result;
+  chain->count = place + 1;
+  asm volatile("" : "+r"(place));  // or the compiler leaves out the mask, which Linux 6.1 needs
+  chain->items[place & (max_script_items - 1)] =
+      script_word(language_ruby, body, pc >> 3 & script_no_place);
+  return result;
+}
+
 // Takes the next functions of the chain, of one run at most. What does not fit is still counted, to
 // tell whether the frames and the tags belong together. Returns 0, with `end` set, at its end.
 static inline int take_ruby_frames(struct script_chain* chain, const struct ruby_layout* layout) {
@@ -127,40 +159,13 @@ static inline int take_ruby_frames(struct script_chain* chain, const struct ruby
     if (!find_ruby_tag(chain, layout)) return drop_ruby(chain);
     if (!chain->record && chain->below) return 1;
   }
-  u64 frame = chain->frame, stack_end = chain->state;
-  u32 count = chain->count, held = chain->held;
-  int run_ends = 0;
-  for (int i = 0; i < ruby_frames_a_turn && !run_ends && frame < stack_end; ++i) {
-    u32 at = ruby_frame_at(chain, frame);
-    asm volatile("" : "+r"(at));  // or the compiler leaves out the check, which the verifier needs
-    if (at > script_window_bytes) return drop_ruby(chain);
-    const u8* memory = chain->memory + at;
-    u64 pc = *(const u64*)(memory + ruby_frame_pc);
-    u64 code = *(const u64*)(memory + ruby_frame_code);
-    u64 flags = read_ruby_flags(chain, frame, *(const u64*)(memory + ruby_frame_flags));
-    if (flags == ~0ULL) return drop_ruby(chain);
-    frame += layout->frame_bytes;
-    // The frames of native functions, that of a file with such functions while it is loaded, and
-    // the outermost one, which runs nothing.
-    if (flags & ruby_flag_native || !pc || !code || (flags & ruby_kind_mask) == ruby_kind_outermost)
-      continue;
-    u64 body = ruby_body_of(chain, code, pc);
-    if (!body) return drop_ruby(chain);
-    run_ends = flags & ruby_flag_loop;
-    held = 1;
-    asm volatile("" : "+r"(count));  // the same: each place is checked, not a pointer
-    if (count >= max_script_items) continue;
-    u32 place = count;
-    asm volatile("" : "+r"(place));  // or the compiler leaves out the mask, which Linux 6.1 needs
-    chain->items[place & (max_script_items - 1)] =
-        script_word(language_ruby, body, pc >> 3 & script_no_place);
-    ++count;
+  int taken = ruby_frame_taken;
+  for (int i = 0; i < ruby_frames_a_turn && taken == ruby_frame_taken; ++i) {
+    if (chain->frame >= chain->state) return end_ruby(chain);
+    taken = take_ruby_frame(chain, layout->frame_bytes);
   }
-  chain->frame = frame;
-  chain->count = count;
-  chain->held = held;
-  if (!run_ends) return frame < stack_end ? 1 : end_ruby(chain);
-  if (!chain->record) return drop_ruby(chain);
+  if (taken == ruby_frame_taken) return 1;
+  if (taken != ruby_run_ends || !chain->record) return drop_ruby(chain);
   if (chain->run < max_script_items) close_script_run(chain, chain->record);
   chain->record = 0;
   chain->held = 0;

@@ -58,3 +58,34 @@ TEST_CASE("growth that was not read is not known, and parts of it are told") {
   REQUIRE(recording.meta.notes.size() == 2);
   CHECK(recording.meta.notes[1].find("leaves out 1 of 2 processes") != std::string::npos);
 }
+
+TEST_CASE("spaces that have ended add up to what they were") {
+  OsLedger apart(true);
+  OsLedger added_up(true);
+  added_up.add_up_ended();
+  for (OsLedger* os : {&apart, &added_up}) {
+    bpf::space_record record{};
+    record.tgid = 1U << 30;  // no process
+    record.has_memory = 1;
+    for (record.space = 1; record.space <= 3; ++record.space) {
+      record.has_memory = record.space != 2;
+      record.reason = bpf::space_fork;
+      record.rss[1] = record.space;
+      os->take(record);
+      record.reason = bpf::space_end;
+      record.rss[1] = 10;
+      os->take(record);
+    }
+  }
+  REQUIRE(added_up.growth());
+  CHECK(added_up.growth()->rss() == apart.growth()->rss());
+  CHECK(added_up.without_figures() == apart.without_figures());
+  CHECK(added_up.approximate() == apart.approximate());
+  CHECK(added_up.pids() == apart.pids());
+  CHECK(added_up.ends() == 3);
+  CHECK(added_up.living().empty());
+  for (const SpaceId space : {SpaceId{1}, SpaceId{2}, SpaceId{3}}) {
+    CHECK(added_up.has_ended(space));
+    CHECK(added_up.has_figures(space) == apart.has_figures(space));
+  }
+}

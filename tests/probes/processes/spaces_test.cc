@@ -190,3 +190,27 @@ TEST_CASE(
   CHECK(mappings_of(parent) == 0);
   CHECK(watching.spaces.has_ended(parent));
 }
+
+TEST_CASE("the log of a process that has ended is taken over, and then given back") {
+  constexpr uint64_t s = 1'000'000'000;
+  Watching watching;
+  watching.begin();
+  const uint64_t end = watching.began_ns + s;
+  watching.spaces.end(Watching::id, end);
+  watching.log(SidebandRecord::Kind::mapping, end - 10, elsewhere);  // comes late
+  CHECK_FALSE(watching.has(elsewhere, end));
+  watching.log(SidebandRecord::Kind::exit, end + 1);
+  watching.log(SidebandRecord::Kind::exit, end + 6 * s);
+  CHECK(watching.has(elsewhere, end));
+
+  // Nothing is left for another program with this pid.
+  bpf::space_record next{};
+  next.space = 2;
+  next.tgid = static_cast<uint32_t>(::getpid());
+  next.reason = bpf::space_exec;
+  next.time = end + 7 * s;
+  watching.spaces.begin(next);
+  const std::vector<Mapping>& code = watching.spaces.code_of(SpaceId{2}, next.time);
+  CHECK(std::none_of(code.begin(), code.end(),
+                     [](const Mapping& mapping) { return mapping.start == elsewhere; }));
+}

@@ -3,7 +3,7 @@
 // rights, and those whose environment was cleared; those with an allocator in the program itself,
 // which comes before the agent for all their calls; those whose agent cannot speak to memflame;
 // also one in which an agent spoke, and that runs such a program now. They are looked for in /proc
-// four times a second, or more rarely if there are many. Of those that end before that, agents tell
+// four times a second, or more rarely if there are many. Agents tell of those that end before that,
 // in the processes that executed them (executions.h): so what goes unseen is what a process that is
 // not seen has started, and that ends as soon.
 #pragma once

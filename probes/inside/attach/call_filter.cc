@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "probes/inside/protocol.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
 #include "probes/reach/tracing.h"
@@ -27,7 +28,7 @@ struct NeededCall {
   std::array<uint64_t, 6> arguments{};  // as far as filters look at them
 };
 
-constexpr uint64_t page = 4096, nothing = ~uint64_t{0};
+constexpr uint64_t nothing = ~uint64_t{0};
 constexpr uint64_t read_write = PROT_READ | PROT_WRITE;
 
 // They are those of attaching (attacher.cc), of dlopen() in it, and of the agent (agent/).

@@ -7,14 +7,21 @@
 #include <cstdlib>
 #include <utility>
 
+#include "probes/inside/agent/filter.h"
 #include "probes/inside/agent/python.h"
 #include "probes/inside/agent/sampling.h"
+#include "probes/inside/agent/sys.h"
 
 namespace memflame::inside {
 
 // What the agent's python.cc defines: there is no Python.
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 Python python;
+
+// What its filter.cc defines, without the hooks that are in there.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
+uint32_t filtered;
+void rest_a_little(uint32_t microseconds, uint64_t /*ticks_per_ms*/) { nap(microseconds); }
 
 // What its join.cc defines.
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers)

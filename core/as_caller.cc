@@ -78,7 +78,7 @@ void AsCaller::restore() noexcept {
 }
 
 std::string denial_text(int error) {
-  const std::string text = std::strerror(error);
+  std::string text = std::strerror(error);
   const Caller by = caller();
   if (!by.by_sudo || (error != EACCES && error != EPERM)) return text;
   return text + " for " + name_of_user(by.uid) +

@@ -96,6 +96,7 @@ namespace {
 // Whoever holds most of these, and what is `held` beside, gives way: an unfinished question before
 // an answer, the oldest first.
 template <typename Connections, typename IsOne>
+// NOLINTNEXTLINE(performance-unnecessary-value-param): it is added to below
 void drop_one(Connections& connections, std::map<std::string_view, size_t> held,
               const IsOne& is_one) {
   for (const auto& one : connections)

@@ -131,8 +131,10 @@ void Deferred::keep(Kept& kept, const bpf_program* program, const bpf_prog_load_
   const bpf_insn* code = bpf_program__insns(program);
   kept.instructions.assign(code, code + bpf_program__insn_cnt(program));
   kept.options = options;
-  kept.functions = copy_of(options.func_info, options.func_info_cnt * options.func_info_rec_size);
-  kept.lines = copy_of(options.line_info, options.line_info_cnt * options.line_info_rec_size);
+  kept.functions =
+      copy_of(options.func_info, size_t{options.func_info_cnt} * options.func_info_rec_size);
+  kept.lines =
+      copy_of(options.line_info, size_t{options.line_info_cnt} * options.line_info_rec_size);
   kept.options.func_info = kept.functions.data();
   kept.options.line_info = kept.lines.data();
   kept.options.log_level = 0;

@@ -114,9 +114,9 @@ std::string unseen_in_words(const Unseen& unseen, const AllocOptions& options, b
                 list(unseen.processes) + ", maps such a file with an allocator (searched" + where +
                 ")");
   if (unseen.seen == 0) {
-    const std::string nothing = "nothing could be seen of " + list(unseen.processes) +
-                                ": malloc and free were looked for" + where + " and not found" +
-                                (go.empty() ? "" : "; " + go) + ": " + helps;
+    std::string nothing = "nothing could be seen of " + list(unseen.processes) +
+                          ": malloc and free were looked for" + where + " and not found" +
+                          (go.empty() ? "" : "; " + go) + ": " + helps;
     if (is_command) return nothing;
     throw Error(nothing);
   }

@@ -7,12 +7,14 @@
 
 extern "C" {
 // The functions behind the hooks of loading.cc, filter.cc and executing.cc.
+// NOLINTBEGIN(bugprone-dynamic-static-initializers)
 __attribute__((visibility("hidden"))) extern uint64_t memflame_real_dlopen, memflame_real_dlmopen,
     memflame_real_dlsym, memflame_real_dlvsym, memflame_real_prctl, memflame_real_syscall,
     memflame_real_execve, memflame_real_execv, memflame_real_execvp, memflame_real_execvpe,
     memflame_real_execl, memflame_real_execle, memflame_real_execlp, memflame_real_fexecve,
     memflame_real_execveat, memflame_real_posix_spawn, memflame_real_posix_spawnp,
     memflame_real_system, memflame_real_popen;
+// NOLINTEND(bugprone-dynamic-static-initializers)
 }
 
 namespace memflame::inside {

@@ -13,6 +13,7 @@ struct LoaderCounts {
   const uint64_t* loads;   // ever; null: not found, or not glibc, whose rivals unload nothing
   const uint32_t* loaded;  // now
 };
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 extern LoaderCounts loader_counts;
 
 // Finds them by what they are. `loads`: their number now; 0 = nothing was unloaded yet.

@@ -138,7 +138,9 @@ bool Uncovered::has_silent_agent(pid_t pid) const {
 void Uncovered::meet(pid_t pid) {
   executions_.settle(pid);
   hear(pid);
-  if (brings_malloc(proc_path(pid, "exe"))) return keep(pid);
+  // Under valgrind, the agent speaks in a program whose allocator valgrind has replaced.
+  const std::string program = proc_path(pid, "exe");
+  if (brings_malloc(program) || reason_in(program) == seen_by_nobody) return keep(pid);
   // A program that took long to start was taken for one without an agent.
   if (const auto found = found_.find(pid);
       found != found_.end() && found->second.program == program_mark(pid))

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -147,7 +148,7 @@ equal("live blocks", profile.sum("live-count", "storm_allocate"), 0)
 equal("frees of unknown blocks", summary["losses"]["free_miss"]["events"], 0)
 check(any("no block seems live that was freed" in note for note in summary["notes"]), f"notes: {summary['notes']}")
 
-# More threads than there are rings: those without one lose what they allocate, but neither that nor its frees make a
+# More threads than there are rings, as in a process with a limit of address space: those without one lose what they allocate, but neither that nor its frees make a
 # block seem live. The frees of recorded blocks are lost, too: as many stay live as the note says.
 compiled("crowd", """
 #include <pthread.h>
@@ -180,6 +181,10 @@ int main() {
 }
 """)
 profile, summary, _ = watch((), path("crowd"))
+lossless(profile, summary)
+equal("blocks without a limit", (profile.sum("total-count", "own_block"), profile.sum("live-count", "own_block"),
+                                 profile.sum("live-count", "main_allocates")), (1200, 0, 0))
+profile, summary, _ = watch((), shutil.which("prlimit"), f"--as={8 << 30}", path("crowd"))
 stuck = profile.sum("live-count", "main_allocates")
 check(100 < stuck < 300, f"{stuck} blocks of the main thread seem live")
 check(any(f"the blocks of {stuck} frees" in note for note in summary["notes"]), f"{stuck}: {summary['notes']}")

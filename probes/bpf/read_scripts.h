@@ -73,15 +73,15 @@ struct reading_scripts {
 };
 
 static int take_ruby(u32 turn, struct reading_scripts* reading) {
-  return !take_ruby_frames(reading->chain, &reading->interpreter->ruby);
+  return turn_ends(!take_ruby_frames(reading->chain, &reading->interpreter->ruby));
 }
 
 static int take_script(u32 turn, struct reading_scripts* reading) {
-  return !take_python_frames(reading->chain, &reading->interpreter->python);
+  return turn_ends(!take_python_frames(reading->chain, &reading->interpreter->python));
 }
 
 static int take_php(u32 turn, struct reading_scripts* reading) {
-  return !take_php_frame(reading->chain);
+  return turn_ends(!take_php_frame(reading->chain));
 }
 
 static __attribute__((noinline)) int read_php(struct script_chain* chain,

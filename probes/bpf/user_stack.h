@@ -169,7 +169,7 @@ static int take_frame(u32 turn, struct walking_in* in) {
        walk->at.ip - scratch->walking.java_low < scratch->walking.java_bytes)) {
     int ended = take_java_frame(scratch->walking.number);
     asm volatile("" : "+r"(ended));  // the verifier does not know what the function returns
-    return ended & java_goes_to_heap ? take_java_heap(scratch->walking.number) & java_ends
+    return ended & java_goes_to_heap ? turn_ends(take_java_heap(scratch->walking.number))
                                      : ended & java_ends;
   }
   u64 sp = walk->at.sp, bp = walk->at.bp;

@@ -27,12 +27,3 @@ typedef __s32 s32;
 // structure as an argument, has to be inlined by force: what a compiler inlines by itself differs
 // from version to version. `scripts/check bpf` compiles all programs with nothing else inlined.
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-#ifdef __bpf__
-// What a turn of bpf_loop() returns, 0 or 1. The compiler may know that of a function which the
-// verifier has looked at by itself, and then leaves out what would show it.
-ALWAYS_INLINE int turn_ends(int ends) {
-  asm volatile("" : "+r"(ends));
-  return ends & 1;
-}
-#endif

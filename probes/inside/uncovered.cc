@@ -24,6 +24,7 @@ namespace memflame::inside {
 namespace {
 
 constexpr size_t most_named = 4;
+constexpr const char* own_allocator = "its allocator is part of the program";
 constexpr size_t most_found = 4096, most_heard = 65536;
 
 bool contains(const std::vector<pid_t>& pids, pid_t pid) {
@@ -139,8 +140,8 @@ void Uncovered::meet(pid_t pid) {
   executions_.settle(pid);
   hear(pid);
   // Under valgrind, the agent speaks in a program whose allocator valgrind has replaced.
-  const std::string program = proc_path(pid, "exe");
-  if (brings_malloc(program) || reason_in(program) == seen_by_nobody) return keep(pid);
+  const std::string reason = reason_in(proc_path(pid, "exe"), false);
+  if (reason == own_allocator || reason == seen_by_nobody) return keep(pid);
   // A program that took long to start was taken for one without an agent.
   if (const auto found = found_.find(pid);
       found != found_.end() && found->second.program == program_mark(pid))
@@ -258,8 +259,7 @@ std::string reason_in(const std::string& program, bool preloaded) {
     const auto at = static_cast<off_t>(header.e_phoff + i * sizeof(segment));
     if (::pread(file.get(), &segment, sizeof(segment), at) != static_cast<ssize_t>(sizeof(segment)))
       return "";
-    if (segment.p_type == PT_INTERP)
-      return brings_malloc(program) ? "its allocator is part of the program" : "";
+    if (segment.p_type == PT_INTERP) return brings_malloc(program) ? own_allocator : "";
   }
   return is_valgrind_tool(file.get()) ? seen_by_nobody : "it is linked statically";
 }

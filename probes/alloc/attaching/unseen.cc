@@ -129,8 +129,7 @@ std::string valgrind_in_words(const Unseen& unseen) {
   if (unseen.valgrind.empty()) return "";
   return "not seen: what " + list(unseen.valgrind) + " allocated: " + seen_by_nobody +
          ". Its tools that leave malloc alone (callgrind, cachegrind) even end a program that "
-         "meets "
-         "a probe, by SIGTRAP";
+         "meets a probe, by SIGTRAP";
 }
 
 }  // namespace memflame

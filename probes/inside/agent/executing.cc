@@ -25,39 +25,45 @@ namespace {
 
 using Words = char* const*;
 
+// Without a path, nothing is executed.
 void tell(const char* path, ExecutionState state) {
-  if (inherited.exchange == nullptr) return;
+  if (path == nullptr || inherited.exchange == nullptr) return;
   auto& control = *reinterpret_cast<Control*>(inherited.exchange);
   auto* const executions = reinterpret_cast<Execution*>(inherited.exchange + executions_at);
   Execution& told = executions[add(control.executions, 1U) % most_executions];
   uint32_t letters = 0;
-  for (; path != nullptr && path[letters] != 0 && letters + 1 < sizeof(told.path); ++letters)
+  for (; path[letters] != 0 && letters + 1 < sizeof(told.path); ++letters)
     store(told.path[letters], path[letters]);
   store(told.path[letters], 0);
   store_release(told.state, static_cast<uint32_t>(state));
 }
 
-// Calls a real function that does not return, or returns `failure`, if it executes this program.
+// Calls a real function that executes this program, if there is one. `missing`: what a call without
+// it returns.
 template <class Result, class... Words>
-Result execute(const char* path, Result failure, const uint64_t& real_function, Words... words) {
+Result execute(const char* path, Result missing, bool (*has_failed)(Result),
+               const uint64_t& real_function, Words... words) {
   if (real_function == 0) find_loaders();
-  if (real_function == 0 || is_nothing(real_function)) return failure;
+  if (real_function == 0 || is_nothing(real_function)) return missing;
   tell(path, execution_begins);
   const Result result = reinterpret_cast<Result (*)(Words...)>(real_function)(words...);
-  if (result == failure) tell(path, execution_failed);
+  if (has_failed(result)) tell(path, execution_failed);
   return result;
 }
 
-// The same for posix_spawn(), which returns an error.
+// execve() and its like, which do not return if they succeed; system().
+template <class... Words>
+int exec(const char* path, const uint64_t& real_function, Words... words) {
+  return execute<int>(
+      path, -1, [](int result) { return result == -1; }, real_function, words...);
+}
+
+// posix_spawn() and its like, which return an error.
 template <class... Words>
 int spawn(const char* path, const uint64_t& real_function, Words... words) {
   constexpr int not_there = 38;  // ENOSYS
-  if (real_function == 0) find_loaders();
-  if (real_function == 0 || is_nothing(real_function)) return not_there;
-  tell(path, execution_begins);
-  const int error = reinterpret_cast<int (*)(Words...)>(real_function)(words...);
-  if (error != 0) tell(path, execution_failed);
-  return error;
+  return execute<int>(
+      path, not_there, [](int error) { return error != 0; }, real_function, words...);
 }
 
 // How many words there are until the null pointer that ends them.
@@ -93,16 +99,16 @@ using namespace memflame::inside;  // NOLINT(google-build-using-namespace): C fu
 extern "C" {
 
 MEMFLAME_HIDDEN int memflame_execve(const char* path, Words words, Words environment) {
-  return execute(path, -1, memflame_real_execve, path, words, environment);
+  return exec(path, memflame_real_execve, path, words, environment);
 }
 MEMFLAME_HIDDEN int memflame_execv(const char* path, Words words) {
-  return execute(path, -1, memflame_real_execv, path, words);
+  return exec(path, memflame_real_execv, path, words);
 }
 MEMFLAME_HIDDEN int memflame_execvp(const char* file, Words words) {
-  return execute(file, -1, memflame_real_execvp, file, words);
+  return exec(file, memflame_real_execvp, file, words);
 }
 MEMFLAME_HIDDEN int memflame_execvpe(const char* file, Words words, Words environment) {
-  return execute(file, -1, memflame_real_execvpe, file, words, environment);
+  return exec(file, memflame_real_execvpe, file, words, environment);
 }
 MEMFLAME_HIDDEN int memflame_execl(const char* path, const char* first, ...) {
   MEMFLAME_TAKE_WORDS(words, rest, first);
@@ -121,11 +127,11 @@ MEMFLAME_HIDDEN int memflame_execlp(const char* file, const char* first, ...) {
   return memflame_execvp(file, const_cast<Words>(words));
 }
 MEMFLAME_HIDDEN int memflame_fexecve(int file, Words words, Words environment) {
-  return execute("", -1, memflame_real_fexecve, file, words, environment);
+  return exec("", memflame_real_fexecve, file, words, environment);
 }
 MEMFLAME_HIDDEN int memflame_execveat(int folder, const char* path, Words words, Words environment,
                                       int flags) {
-  return execute(path, -1, memflame_real_execveat, folder, path, words, environment, flags);
+  return exec(path, memflame_real_execveat, folder, path, words, environment, flags);
 }
 MEMFLAME_HIDDEN int memflame_posix_spawn(int* pid, const char* path, const void* actions,
                                          const void* attributes, Words words, Words environment) {
@@ -137,11 +143,13 @@ MEMFLAME_HIDDEN int memflame_posix_spawnp(int* pid, const char* file, const void
                environment);
 }
 MEMFLAME_HIDDEN int memflame_system(const char* line) {
-  if (line == nullptr) return 1;  // there is a shell
-  return execute("/bin/sh", -1, memflame_real_system, line);
+  // Without a line it is asked whether there is a shell.
+  return exec(line != nullptr ? "/bin/sh" : nullptr, memflame_real_system, line);
 }
 MEMFLAME_HIDDEN void* memflame_popen(const char* line, const char* mode) {
-  return execute("/bin/sh", static_cast<void*>(nullptr), memflame_real_popen, line, mode);
+  return execute<void*>(
+      "/bin/sh", nullptr, [](void* file) { return file == nullptr; }, memflame_real_popen, line,
+      mode);
 }
 
 MEMFLAME_EXECUTES(execve) int execve(const char*, Words, Words);

@@ -29,14 +29,10 @@ const char* variable(const char* name) {
 
 namespace {
 
-struct OwnFile {
-  const char* path = nullptr;
-};
-
-int look_for_own(MemflameLoaded* loaded, size_t, void* own) {
+int look_for_own(MemflameLoaded* loaded, size_t, void* path) {
   Object object;
   if (!describe(*loaded, object) || !is_agent(object)) return 0;
-  static_cast<OwnFile*>(own)->path = loaded->name;
+  *static_cast<const char**>(path) = loaded->name;
   return 1;
 }
 
@@ -45,9 +41,9 @@ int look_for_own(MemflameLoaded* loaded, size_t, void* own) {
 __attribute__((constructor)) void start() {
   const char* const run = variable(socket_variable);
   if (run == nullptr || &dl_iterate_phdr == nullptr) return;
-  OwnFile own;
+  const char* own = nullptr;
   dl_iterate_phdr(look_for_own, &own);
-  if (own.path != nullptr && is_from(own.path, run) && find_real()) begin_process();
+  if (own != nullptr && is_from(own, run) && find_real()) begin_process();
 }
 
 }  // namespace

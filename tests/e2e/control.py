@@ -143,7 +143,7 @@ target.end()
 
 # What pidof lists is memflame and the processes that work for it; each of them, and all together, mean the one run.
 with open(path("live.err"), "w") as said:
-    live = spawn([MEMFLAME, "report", "--live", "--", "sleep", "1000"], stderr=said)
+    live = spawn([MEMFLAME, "report", "--live", "--", "sleep", "1000"], stderr=said, start_new_session=True)
 
     def pids_of_live():
         with open(f"/proc/{live.pid}/task/{live.pid}/children") as file:
@@ -155,7 +155,7 @@ with open(path("live.err"), "w") as said:
     check(helpers, "a process serves the page")
     for pids in ([live.pid], helpers, [*helpers, live.pid]):
         check(f"pid: {live.pid}\n" in run("control", *pids, "status").stdout, f"control {pids}")
-    live.terminate()
+    os.killpg(live.pid, signal.SIGTERM)  # the program, too: it would hold the test's output open
     live.wait(PATIENCE)
 
 # A report at once is what leaks has SIGUSR1 for.

@@ -142,12 +142,14 @@ def held_by(reads, arguments, stop):
     if reads:
         size = bytearray(4)
 
-        def is_full():
+        # A write of less than a page waits until all of it finds room: the pipe need not be full to its last byte.
+        def is_held():
+            before = bytes(size)
+            time.sleep(0.5)
             check(process.poll() is None, f"{arguments} ended early")
             fcntl.ioctl(reader, 0x541B, size)  # FIONREAD
-            return int.from_bytes(size, "little") >= 4096
-        wait_until(is_full, "the pipe is full")
-        time.sleep(0.2)
+            return any(size) and size == before
+        wait_until(is_held, "it waits for its reader")
     else:
         time.sleep(1)
     process.send_signal(stop)

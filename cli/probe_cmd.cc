@@ -123,12 +123,15 @@ std::string no_rights() {
 
 // Why an agent in the command or process is to record, though nobody asked for it; "" if the kernel
 // is.
-std::string why_inside(const Target& target) {
+std::string why_inside(const ProbeOptions& options) {
+  const Target& target = options.target;
   if (const std::string why = no_rights(); !why.empty())
     return "because the kernel cannot do it: " + why;
   // With the rights for both, a running process is left alone.
   if (target.command.empty() || !no_agent_in(target.command[0]).empty()) return "";
-  return "at a fraction of the kernel's cost; --collect kernel sees children without an agent, too";
+  return std::string("at a fraction of the kernel's cost; ") +
+         (options.takes_over ? "the kernel's probes count children without an agent"
+                             : "--collect kernel sees children without an agent, too");
 }
 
 // Whether an agent records. Throws Error(usage) if it cannot do what was asked.
@@ -149,7 +152,7 @@ bool is_inside(const Probe& probe, const Request& request) {
     return true;
   }
   if (target.whole_system() || !refused.empty()) return false;
-  const std::string why = why_inside(target);
+  const std::string why = why_inside(request.probe);
   if (!why.empty())
     std::cerr << "memflame: recording from inside the program (--inside), " << why << "\n";
   return !why.empty();
@@ -249,6 +252,9 @@ Profile drawn_profile(const Recording& recording, const Profile& profile, const 
 
 int run_request(const Probe& probe, Request& request, Watcher* watcher) {
   if (!request.go_heaps) settle_go_heap(probe, request);
+  // Who watches a run while it goes on sees one collector.
+  request.probe.takes_over = watcher == nullptr && request.probe.collect == Collect::by_rights &&
+                             may_take_over(request.probe) && no_rights().empty();
   const bool inside = is_inside(probe, request);
   if (inside) request.probe.collect = Collect::inside;
   check_outputs(request);

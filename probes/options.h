@@ -30,11 +30,14 @@ struct Target {
   std::string user;                  // the user to start it as, as typed; empty = not given
   std::string runs_as;               // the user it is started as; empty = memflame's own
   bool follow_children = true;
+  bool one_by_one = false;  // none yet: they are added while the run goes on
 
   // Processes by what they have in common: those that run, and those that come.
   bool by_scan() const { return !program.empty() || !owner.empty() || above != 0; }
   bool is_selection() const { return !comm.empty() || !cgroups.empty() || by_scan(); }
-  bool whole_system() const { return pids.empty() && command.empty() && !is_selection(); }
+  bool whole_system() const {
+    return pids.empty() && command.empty() && !is_selection() && !one_by_one;
+  }
 };
 
 // How user stacks are taken: by unwind tables, by frame pointers only, or as copies that memflame
@@ -106,6 +109,13 @@ struct ProbeOptions {
   bool python_heap = false;  // for an agent: the blocks of Python's own allocator count, too
   bool events = false;       // what happens to each block goes to LiveRun::take_events() …
   bool free_stacks = false;  // … and a free has its stack
+  // For probes on functions. True: only the watched processes get them, a child soon after its
+  // start. False: all processes that use the same files, so a child has them from its first
+  // instruction.
+  bool own_links = false;
+  bool until_exec = false;  // a process is watched until it executes another program
+  // For an agent: the kernel's probes may count the processes that no agent sees.
+  bool takes_over = false;
   bool calls = false;        // for probes on functions: each call goes to Observer::called()
   // The sizes of tables.
   uint32_t max_stacks = 131072;     // about 100 bytes of kernel memory each

@@ -62,6 +62,8 @@ class Accounting {
   virtual void on_target(pid_t) {}
   // A process has begun, changed or ended. Called as soon as the record is read from the ring.
   virtual void on_process(const bpf::space_record&) {}
+  // Whether all processes and files that were named by now have their probes.
+  virtual bool is_attached() const { return true; }
   virtual void armed(uint64_t /*since_ns*/) {}  // counting has begun (CLOCK_MONOTONIC)
   virtual void disarmed() {}                    // counting has ended
   virtual void on_event(const bpf::event_record&) {}

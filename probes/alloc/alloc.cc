@@ -97,7 +97,7 @@ void make_tables(const ProbeOptions& options, BpfObject& object) {
 void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
   const AllocOptions& own = own_options<AllocOptions>(options);
   config.column_bytes = 1;
-  config.tell_borrows = own.own_links;
+  config.tell_borrows = options.own_links;
   bpf::alloc_config in_kernel{};
   in_kernel.check = own.check;
   in_kernel.usable = own.usable_size;
@@ -118,7 +118,7 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
                     live_entries(options));  // by default, one for each page of the machine
   if (own.check) object.resize("freed_blocks", freed_entries);
   if (options.events) object.resize("moving", moving_entries);
-  const UprobeMeans means = uprobe_means(own.own_links, kernel_features());
+  const UprobeMeans means = uprobe_means(options.own_links, kernel_features());
   if (means.multi)
     for (const char* program : {"memflame_usdt_alloc", "memflame_usdt_free"})
       object.set_attach_type(program, attach_uprobe_multi);
@@ -133,7 +133,7 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
     object.load_later(program, When::on_demand);
   for (const char* program : {"memflame_alloc_session", "memflame_alloc_enter"})
     object.load_later(program, When::beside);
-  if (!means.session || own.own_links) return;
+  if (!means.session || options.own_links) return;
   object.leave_out("memflame_alloc_return");
   // A Go function must never get a return probe.
   if (in_kernel.count_calls == 0) object.leave_out("memflame_alloc_enter");
@@ -159,11 +159,11 @@ void AllocRun::attach(LoadedProbe& probe, Spaces& spaces) {
   auto& rate = probe.object.own_data<bpf::rate>();
   if (own_.sample_bytes != 0) set_sampling(rate, own_.sample_bytes);
   if (own_.every > 1) set_every(rate, own_.every);
-  const UprobeMeans means = uprobe_means(own_.own_links, probe.features);
+  const UprobeMeans means = uprobe_means(options_.own_links, probe.features);
   if (own_.max_overhead > 0)
     governor_ = std::make_unique<Governor>(own_.max_overhead, means, table_.entries(),
                                            options_.target.follow_children);
-  if (own_.own_links) return attach_allocators(*this, probe, spaces);
+  if (options_.own_links) return attach_allocators(*this, probe, spaces);
   auto price = std::async(std::launch::async, measure_entry_price, means);
   attach_allocators(*this, probe, spaces);
   say_price(price.get());

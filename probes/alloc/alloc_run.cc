@@ -115,11 +115,11 @@ void AllocRun::on_target(pid_t pid) {
       is_valgrind_tool(UniqueFd(::open(proc_path(pid, "exe").c_str(), O_RDONLY | O_CLOEXEC)).get()))
     throw Error("process " + std::to_string(pid) + " cannot be watched: " + seen_by_nobody,
                 ExitCode::failure);
-  if (own_.own_links) process_links_.add(pid);
+  if (options_.own_links) process_links_.add(pid);
 }
 
 void AllocRun::on_process(const bpf::space_record& record) {
-  if (own_.own_links) process_links_.take(record);
+  if (options_.own_links) process_links_.take(record);
 }
 
 void AllocRun::add_losses(const bpf::counters& counters, Losses& losses) const {
@@ -152,7 +152,7 @@ void AllocRun::say_late_processes(const LateProcesses& late, Recording& recordin
 void AllocRun::armed(uint64_t since_ns) {
   if (options_.events) events_ = std::make_unique<AllocEvents>(since_ns);
   counting_ = true;
-  if (own_.own_links) {
+  if (options_.own_links) {
     process_links_.armed(monotonic_ns());
     process_links_.start();
   }
@@ -356,8 +356,10 @@ void AllocRun::judge(Recording& recording) {
        .is_valgrind = [](const Module& module) { return is_valgrind_tool(module.file.get()); }});
   if (unseen.seen == 0 && saw_calls_) unseen.seen = 1;  // in a file that is no longer known
   recording.losses.add(Loss::process_uncovered, count_of(unseen));
+  const Target& target = options_.target;
+  const bool may_be_nothing = !target.command.empty() || target.one_by_one;
   for (std::string note :
-       {unseen_in_words(unseen, own_, !options_.target.command.empty()), valgrind_in_words(unseen)})
+       {unseen_in_words(unseen, own_, may_be_nothing), valgrind_in_words(unseen)})
     if (!note.empty()) recording.meta.notes.push_back(std::move(note));
 }
 

@@ -84,6 +84,7 @@ class AllocRun : public Accounting {
   void on_own_record(std::span<const std::byte> record) override;
   void on_target(pid_t pid) override;
   void on_process(const bpf::space_record& record) override;
+  bool is_attached() const override { return process_links_.is_done(); }
   void armed(uint64_t since_ns) override;
   EventFeed* events() override { return events_.get(); }
   void disarmed() override {
@@ -104,7 +105,7 @@ class AllocRun : public Accounting {
   void judge(Recording& recording) override;
   void describe(RunInfo& info) const override;
 
-  // Used only with AllocOptions::own_links.
+  // Used only with ProbeOptions::own_links.
   ProcessLinks& process_links() { return process_links_; }
 
  private:

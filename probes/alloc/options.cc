@@ -102,7 +102,8 @@ std::vector<OptionRow> AllocOptions::rows(ProbeOptions& common) {
   };
 }
 
-void AllocOptions::settle_children(Target& target) {
+void AllocOptions::settle_children(ProbeOptions& common) {
+  Target& target = common.target;
   if (children_ && *children_ != Children::none && !target.follow_children)
     throw Error("--no-children and --children " +
                     std::string(children_words.at(static_cast<size_t>(*children_)).name) +
@@ -115,7 +116,7 @@ void AllocOptions::settle_children(Target& target) {
   if (children_ == Children::none) target.follow_children = false;
   const bool exact =
       children_ == Children::exact || (!children_ && (check || !target.command.empty()));
-  own_links = !(exact && target.follow_children);
+  common.own_links = !(exact && target.follow_children);
 }
 
 void AllocOptions::settle_collector(ProbeOptions& common) const {
@@ -154,7 +155,7 @@ std::string AllocOptions::only_in_kernel() const {
 
 void AllocOptions::settle(ProbeOptions& common) {
   settle_collector(common);
-  settle_children(common.target);
+  settle_children(common);
   if (int{sample_bytes != 0} + int{every != 0} + int{max_overhead > 0} > 1)
     throw Error("--sample, --every and --max-overhead are mutually exclusive", ExitCode::usage);
   // A free of a block that was not sampled is not a wrong free.

@@ -21,9 +21,6 @@ class AllocOptions : public ProbeSettings {
   std::string symbols_prefix;  // also probe PREFIXmalloc, PREFIXfree, …; "" = none
   std::vector<std::string> alloc_specs, free_specs, presets;  // see custom.h
   std::string object;  // probe only files with this name or path
-  // True: only the watched processes get probes, a child soon after its start. False: all processes
-  // that use the same files get probes, so a child has them from its first instruction.
-  bool own_links = false;
 
   std::vector<OptionRow> rows(ProbeOptions& common) override;
   void settle(ProbeOptions& common) override;
@@ -36,7 +33,7 @@ class AllocOptions : public ProbeSettings {
 
  private:
   enum class Children : uint8_t { follow, exact, none };
-  void settle_children(Target& target);
+  void settle_children(ProbeOptions& common);
   void settle_collector(ProbeOptions& common) const;
 
   std::optional<Children> children_;

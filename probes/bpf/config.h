@@ -46,6 +46,7 @@ struct config {
   u32 wake_bytes;     // wake user space when the ring holds more than this
   u32 cpus;           // possible CPUs
   u32 by_comm;        // processes that take this name are targets
+  u32 until_exec;     // a process is watched until it executes another program
   u32 by_cgroup;      // processes in one of `cgroups`, or below, are targets
   u32 pid_level;      // level of the PID namespace that memflame runs in; 0 = the initial one
   u32 pid_namespace;  // its inode

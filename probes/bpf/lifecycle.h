@@ -159,6 +159,7 @@ int memflame_fork(struct bpf_raw_tracepoint_args* ctx) {
 
 // Whether a process that has just called exec is one of the targets.
 ALWAYS_INLINE int is_wanted_at_exec(struct process* process, struct task_struct* task) {
+  if (config.until_exec) return process && process->waits_for_exec;
   if (config.by_cgroup) return is_in_wanted_cgroup(task) && is_visible(task);
   if (process) return 1;
   return (config.whole_system || has_wanted_name(task)) && is_visible(task);

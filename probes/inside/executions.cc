@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/inside/executions.h"
 
+#include <atomic>
+
 #include "core/clock.h"
 #include "core/error.h"
 #include "probes/inside/uncovered.h"
@@ -41,7 +43,7 @@ std::string reason_for(const std::string& path) {
 
 }  // namespace
 
-void Executions::take(Exchange& exchange) {
+void Executions::take(Exchange& exchange, Holding* holding) {
   const uint32_t told = taken_once(exchange.control().executions);
   if (const uint32_t waiting = told - taken_; waiting > most_executions) {
     unnamed_ += waiting - most_executions;
@@ -52,9 +54,10 @@ void Executions::take(Exchange& exchange) {
     Execution& next = exchange.execution(taken_ % most_executions);
     const uint32_t state = taken_once(next.state);
     if (state == execution_begins) {
-      begin(path_of(next));
+      begin(next, holding);
     } else if (state == execution_failed) {
-      undo(path_of(next));
+      const auto pid = static_cast<pid_t>(taken_once(next.holder));
+      if (holding == nullptr || pid == 0 || !holding->let_go(pid)) undo(path_of(next));
     } else {
       if (waits_ns_ == 0) waits_ns_ = monotonic_ns();
       if (monotonic_ns() - waits_ns_ < telling_ns) return;
@@ -63,6 +66,21 @@ void Executions::take(Exchange& exchange) {
     waits_ns_ = 0;
     publish(next.state, uint32_t{execution_untold});
   }
+}
+
+void Executions::begin(Execution& told, Holding* holding) {
+  const std::string path = path_of(told);
+  const uint32_t holder = taken_once(told.holder);
+  const bool has_agent = taken_once(told.has_no_agent) == 0;
+  const auto go_on = [&told, holder] {
+    uint32_t waits = holder;
+    return std::atomic_ref(told.holder).compare_exchange_strong(waits, 0);
+  };
+  if (holder == 0) return begin(path);
+  if (holding != nullptr && holding->holds(static_cast<pid_t>(holder), path, has_agent, go_on))
+    return;
+  go_on();
+  begin(path);
 }
 
 void Executions::begin(const std::string& path) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,10 +18,25 @@
 
 namespace memflame::inside {
 
+// What becomes of processes that wait before they execute a program (Execution::holder).
+class Holding {
+ public:
+  Holding() = default;
+  Holding(const Holding&) = delete;
+  Holding& operator=(const Holding&) = delete;
+  virtual ~Holding() = default;
+  // Whether the process is to wait: `go_on` lets it execute the program, and returns false if it
+  // has not waited so long. `pid`: as it says. `has_agent`: the program's environment brings one.
+  virtual bool holds(pid_t pid, const std::string& path, bool has_agent,
+                     std::function<bool()> go_on) = 0;
+  // It could not execute it. False: it was not held.
+  virtual bool let_go(pid_t pid) = 0;
+};
+
 class Executions {
  public:
-  // What agents have told since the last call.
-  void take(Exchange& exchange);
+  // What agents have told since the last call. `holding`: null = nobody is to wait.
+  void take(Exchange& exchange, Holding* holding = nullptr);
   // In a process that has executed a program, an agent speaks, or its silence is known from
   // elsewhere. Does nothing if that program was not told.
   void settle(pid_t pid);
@@ -35,6 +51,7 @@ class Executions {
     std::string path;
     size_t open = 0;
   };
+  void begin(Execution& told, Holding* holding);
   void begin(const std::string& path);
   void undo(const std::string& path);
   bool settle_one(const std::string& name);

@@ -177,7 +177,8 @@ void Guests::refuse(const Guest& guest) {
 }
 
 void Guests::let_in(Guest guest) {
-  if (!is_wanted(guest.pid)) return refuse(guest);
+  if (!is_wanted(guest.pid) || parts_.uncovered.is_counted_by_kernel(guest.pid))
+    return refuse(guest);
   const auto known = by_pid_.find(guest.pid);
   const bool is_expected = known != by_pid_.end() && entries_[known->second].is_expected;
   if (known != by_pid_.end() && !is_expected) end(known->second);

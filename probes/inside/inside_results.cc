@@ -8,6 +8,7 @@
 #include "probes/languages/interpreters.h"
 #include "probes/languages/python/versions.h"
 #include "probes/loading/kernel_features.h"
+#include "probes/run/joined.h"
 #include "probes/run/losses.h"
 #include "probes/run/rows.h"
 #include "probes/run/run_notes.h"
@@ -104,7 +105,7 @@ std::string InsideSession::sampling_in_words() const {
   return options_.own ? options_.own->sampling_in_words() : "";
 }
 
-Losses InsideSession::losses() const {
+Losses InsideSession::own_losses() const {
   Losses losses = losses_of(blocks_.counters());
   const AgentCounts counts = guests_.counts();
   losses.add(Loss::agent_ring_full, counts.lost, counts.lost_bytes);
@@ -118,6 +119,7 @@ Losses InsideSession::losses() const {
   losses.add(Loss::process_uncovered, uncovered_.count() + guests_.unknown_claims() +
                                           (selection_ ? selection_->count() : 0));
   losses.add(Loss::namespace_unseen, counts.namespaces);
+  losses.add(Loss::late_process, uncovered_.late());
   losses.add(Loss::agent_late, selection_ ? selection_->came_late() : 0);
   losses.add(Loss::process_table_full, guests_.no_entry());
   losses.add(Loss::unwind_table_full, code_.statistics().no_room);
@@ -130,6 +132,13 @@ std::string InsideSession::tables_in_words() const {
   if (missing == 0) return "";
   return "; there was no room for " + with_commas(static_cast<int64_t>(missing)) +
          " unwind tables: more memory (--memory, --max-table) holds them";
+}
+
+std::vector<pid_t> InsideSession::living() const {
+  std::vector<pid_t> pids = processes_.os().living();
+  if (takeover_)
+    for (const pid_t pid : takeover_->living()) pids.push_back(pid);
+  return pids;
 }
 
 std::vector<ProcessWaste> InsideSession::waste_now() {
@@ -146,7 +155,7 @@ Recording InsideSession::sums() {
   RecordingRows rows(recording, log_);
   add_figures(0, recording.types, rows);
   if (options_.waste) add_waste(waste_now(), rows);
-  recording.losses.add(losses());
+  recording.losses.add(own_losses());
   recording.meta.sampling = sampling_in_words();
   return recording;
 }
@@ -193,8 +202,8 @@ void InsideSession::add_notes(Recording& recording) const {
   for (std::string& note : processes_.deaths().notes()) notes.push_back(std::move(note));
   if (selection_)
     for (std::string& note : selection_->notes()) notes.push_back(std::move(note));
-  for (std::string note : {processes_.pss_note(), uncovered_.note()})
-    if (!note.empty()) notes.push_back(std::move(note));
+  if (std::string note = processes_.pss_note(); !note.empty()) notes.push_back(std::move(note));
+  for (std::string& note : uncovered_.notes()) notes.push_back(std::move(note));
 }
 
 void InsideSession::add_python_notes(std::vector<std::string>& notes) const {
@@ -223,6 +232,9 @@ Recording InsideSession::so_far() {
   Recording recording = sums();
   recording.meta.notes = filters_in_words(options_);
   processes_.spaces().copy_to(recording);
+  if (takeover_)
+    if (std::optional<Recording> others = takeover_->so_far())
+      join_recording(recording, std::move(*others));
   return recording;
 }
 
@@ -236,7 +248,17 @@ Recording InsideSession::finish() {
         "functions of Python, Ruby, PHP and JavaScript are not in stacks that are taken inside the "
         "program: " +
         as_root("--collect kernel has them"));
+  if (takeover_) add_taken_over(recording);
   return recording;
+}
+
+void InsideSession::add_taken_over(Recording& recording) {
+  std::optional<Recording> others = takeover_->finish();
+  if (!others) return;
+  join_recording(recording, std::move(*others));
+  const auto number = [](size_t count) { return with_commas(static_cast<int64_t>(count)); };
+  recording.meta.notes.push_back("processes counted by agents inside: " + number(processes_.os().pids().size()) +
+                                 ", by the kernel's probes: " + number(takeover_->count()));
 }
 
 void InsideSession::describe(RunInfo& info) const {
@@ -252,10 +274,11 @@ void InsideSession::describe(RunInfo& info) const {
   info.counters.frames = read.frames;
   info.tables = code_.statistics();
   info.cache_problem = code_.cache_problem();
-  info.map_bytes = table_bytes();
+  info.map_bytes = exchange_.bytes();
   info.pids = processes_.os().pids();
   info.os_growth = processes_.os().growth();
   info.without_end = processes_.os().without_figures();
+  if (takeover_) takeover_->describe(info);
 }
 
 }  // namespace memflame::inside

@@ -111,6 +111,11 @@ std::string refused_inside(const ProbeOptions& options) {
   return options.own ? options.own->only_in_kernel() : "";
 }
 
+bool may_take_over(const ProbeOptions& options) {
+  return options.target.follow_children && !options.waste && !options.start_paused &&
+         !options.events && options.own && options.own->most_overhead() == 0;
+}
+
 std::string no_agent_in(const std::string& command) {
   try {
     return inside::reason_in(program_file(find_program(command)));

@@ -42,6 +42,10 @@ class InsideSetup {
 // The option that a run inside cannot fulfil; "" if there is none.
 std::string refused_inside(const ProbeOptions& options);
 
+// Whether the kernel's probes can count, in the same run, the processes that no agent sees, if
+// memflame has the rights.
+bool may_take_over(const ProbeOptions& options);
+
 // Why no agent can speak in what a command of this name runs; "" if none is known, or if there is
 // no such program.
 std::string no_agent_in(const std::string& command);

@@ -23,6 +23,7 @@
 #include "probes/inside/ring_reader.h"
 #include "probes/inside/selection.h"
 #include "probes/inside/stack_tree.h"
+#include "probes/inside/takeover.h"
 #include "probes/inside/ticks.h"
 #include "probes/inside/uncovered.h"
 #include "probes/probe.h"
@@ -73,7 +74,11 @@ class InsideSession : public LiveRun, private RunFigures {
   std::vector<TrackId> forget(const Look& look, History& history) override;
   TrackId track_of(uint64_t key) const override;
   Recording so_far() override;
-  Losses losses() const override;
+  Losses losses() const override {
+    Losses losses = own_losses();
+    if (takeover_) losses.add(takeover_->losses());
+    return losses;
+  }
   std::optional<Overhead> overhead() const override {
     return governor_ ? std::optional(governor_->budget().overhead()) : std::nullopt;
   }
@@ -81,8 +86,10 @@ class InsideSession : public LiveRun, private RunFigures {
     if (governor_) governor_->set_share(share);
   }
   std::string sampling() const override { return is_sampled() ? sampling_in_words() : ""; }
-  std::vector<pid_t> living() const override { return processes_.os().living(); }
-  int64_t resident_bytes() const override { return processes_.os().resident_bytes(); }
+  std::vector<pid_t> living() const override;
+  int64_t resident_bytes() const override {
+    return processes_.os().resident_bytes() + (takeover_ ? takeover_->resident_bytes() : 0);
+  }
   std::optional<double> memory_pressure() const override { return processes_.memory_pressure(); }
 
   // Everything that was seen. The session cannot be used after that.
@@ -99,7 +106,9 @@ class InsideSession : public LiveRun, private RunFigures {
   bool has_python() const;
   const bpf::counters& counters() const { return blocks_.counters(); }
   // What it shares with its agents. All else is memflame's own.
-  uint64_t table_bytes() const override { return exchange_.bytes(); }
+  uint64_t table_bytes() const override {
+    return exchange_.bytes() + (takeover_ ? takeover_->table_bytes() : 0);
+  }
 
  private:
   // Figures of stacks are those of the live blocks; a stack's key is its number.
@@ -136,7 +145,9 @@ class InsideSession : public LiveRun, private RunFigures {
   void name_stacks();
   Looks& looks(History& history);
   std::vector<ProcessWaste> waste_now();
+  Losses own_losses() const;
   Recording sums();
+  void add_taken_over(Recording& recording);
   void add_notes(Recording& recording) const;
   void add_python_notes(std::vector<std::string>& notes) const;
   AgentWork work() const;
@@ -157,6 +168,7 @@ class InsideSession : public LiveRun, private RunFigures {
   LiveBlocks blocks_;
   RingReader reader_;
   CodeTables code_;
+  std::optional<Takeover> takeover_;  // with ProbeOptions::takes_over
   Uncovered uncovered_;
   Guests guests_;
   const std::function<bool(pid_t)> knows_ = [this](pid_t pid) { return guests_.knows(pid); };

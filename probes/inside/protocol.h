@@ -35,7 +35,7 @@ namespace memflame::inside {
 // network namespaces. A Hello has the token. FILTERS: how many seccomp filters memflame has.
 inline constexpr char socket_variable[] = "MEMFLAME_INSIDE";
 
-inline constexpr uint32_t protocol_version = 8;
+inline constexpr uint32_t protocol_version = 9;
 inline constexpr uint32_t most_processes = 16384;
 inline constexpr uint32_t most_executions = 256;  // that memflame has not taken yet
 // A thread each, of all processes together. Agents map all of them, and mlockall() makes all of
@@ -133,6 +133,7 @@ struct alignas(64) Control {
   uint32_t refused;                // children that found no entry
   uint32_t executions;             // counts those that were told
   uint32_t closed;                 // 1: memflame has ended, and lets nobody in
+  uint32_t holds;                  // 1: who executes a program waits until memflame has seen it
   alignas(64) uint64_t heartbeat;  // TSC, when memflame read last
 };
 
@@ -160,7 +161,12 @@ enum ExecutionState : uint32_t { execution_untold, execution_begins, execution_f
 // the state last; memflame sets it back.
 struct alignas(64) Execution {
   uint32_t state;
-  char path[124];  // cut, and ends with 0
+  // The process, as it sees itself, that becomes the program; 0 = another one does. With
+  // Control::holds it waits until memflame sets this to 0: the kernel's probes are there by then, if
+  // no agent can be in the program.
+  uint32_t holder;
+  uint32_t has_no_agent;  // its environment does not bring one
+  char path[116];         // cut, and ends with 0
 };
 
 struct alignas(64) Process {

@@ -2,7 +2,6 @@
 #include "probes/inside/uncovered.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -14,10 +13,12 @@
 
 #include "core/elf/symbols.h"
 #include "core/elf/valgrind.h"
+#include "core/error.h"
 #include "core/unique_fd.h"
 #include "core/units.h"
 #include "probes/advice.h"
 #include "probes/processes/procfs.h"
+#include "probes/processes/program_files.h"
 #include "probes/processes/spaces.h"
 
 namespace memflame::inside {
@@ -57,7 +58,7 @@ std::string program_mark(pid_t pid) {
 // Whether a program brings malloc() itself: all calls go there, whatever is loaded before
 // libraries.
 bool brings_malloc(const std::string& program) {
-  const UniqueFd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd file = open_file(program);
   if (!file) return false;
   const ImageBytes image(file.get());
   const std::optional<ElfImage> elf = ElfImage::open(image);
@@ -74,6 +75,17 @@ bool brings_malloc(const std::string& program) {
     break;
   }
   return found;
+}
+
+// The file that a process is about to execute; "" if that is not known.
+std::string program_of(pid_t pid, const std::string& path) {
+  try {
+    if (path.find('/') == std::string::npos) return program_file(find_program(path));
+    const std::string from = path.starts_with('/') ? "root" : "cwd/";
+    return program_file(proc_path(pid, from) + path);
+  } catch (const Error&) {
+    return "";
+  }
 }
 
 }  // namespace
@@ -107,23 +119,63 @@ void Uncovered::hear(pid_t pid) {
   heard_.insert(program_mark(pid));
 }
 
+void Uncovered::find(pid_t pid) {
+  if (has_found(pid)) return keep(pid);
+  retire(pid);
+  if (found_.size() >= most_found) {
+    ++beyond_;
+    return;
+  }
+  Found& found = found_[pid];
+  found.pid = pid;
+  found.name = read_comm(pid);
+  found.program = program_mark(pid);
+  found.why = reason_in(proc_path(pid, "exe"));
+  found.first = resident_of(pid);
+  if (takeover_ != nullptr && found.why != seen_by_nobody) takeover_->take(pid);
+  if (found.why.empty())
+    found.why = read_file(proc_path(pid, "maps")).find(agent_) == std::string::npos
+                    ? "it came without LD_PRELOAD"
+                    : "its agent could not speak to memflame (a filter of system calls?)";
+  keep(pid);
+}
+
 // How much is resident shows what is missing at the most.
 void Uncovered::keep(pid_t pid) {
-  if (!found_.contains(pid) && found_.size() >= most_found) return;
   Found& found = found_[pid];
-  const int64_t resident = resident_of(pid);
-  if (found.name.empty()) {
-    found.name = read_comm(pid);
-    found.program = program_mark(pid);
-    found.why = reason_in(proc_path(pid, "exe"));
-    found.first = resident;
-    if (found.why.empty())
-      found.why = read_file(proc_path(pid, "maps")).find(agent_) == std::string::npos
-                      ? "it came without LD_PRELOAD"
-                      : "its agent could not speak to memflame (a filter of system calls?)";
-  }
-  found.last = std::max(found.last, resident);
+  found.last = std::max(found.last, resident_of(pid));
+  if (takeover_ != nullptr) found.cover = std::max(found.cover, takeover_->cover(pid));
 }
+
+bool Uncovered::has_found(pid_t pid) const {
+  const auto known = found_.find(pid);
+  return known != found_.end() && known->second.program == program_mark(pid);
+}
+
+void Uncovered::retire(pid_t pid) {
+  const auto known = found_.find(pid);
+  if (known == found_.end()) return;
+  if (earlier_.size() < most_found)
+    earlier_.push_back(std::move(known->second));
+  else
+    ++beyond_;
+  found_.erase(known);
+}
+
+// Only in a process that sees its own id as memflame does, and that descends from those that are
+// looked at: what it says might be untrue.
+bool Uncovered::holds(pid_t pid, const std::string& path, bool has_agent,
+                      std::function<bool()> go_on) {
+  const std::string program = program_of(pid, path);
+  const std::string reason = program.empty() ? "" : reason_in(program);
+  if (program.empty() || reason == seen_by_nobody || (has_agent && reason.empty())) return false;
+  const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
+  if (ids != std::to_string(pid) || !contains(with_descendants(first_), pid)) return false;
+  takeover_->hold(pid, program, std::move(go_on));
+  return true;
+}
+
+bool Uncovered::let_go(pid_t pid) { return takeover_->let_go(pid); }
 
 void Uncovered::forget(pid_t pid) {
   std::erase(first_, pid);
@@ -141,11 +193,11 @@ void Uncovered::meet(pid_t pid) {
   hear(pid);
   // Under valgrind, the agent speaks in a program whose allocator valgrind has replaced.
   const std::string reason = reason_in(proc_path(pid, "exe"), false);
-  if (reason == own_allocator || reason == seen_by_nobody) return keep(pid);
+  if (reason == own_allocator || reason == seen_by_nobody) return find(pid);
   // A program that took long to start was taken for one without an agent.
-  if (const auto found = found_.find(pid);
-      found != found_.end() && found->second.program == program_mark(pid))
-    found_.erase(found);
+  if (!has_found(pid)) return;
+  found_.erase(pid);
+  if (takeover_ != nullptr) takeover_->let_go(pid);
 }
 
 // Whether a process runs a program whose calls no agent sees; looks at each program once.
@@ -167,7 +219,7 @@ void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
   std::set<pid_t> suspects;
   for (const pid_t pid : all) {
     if (left_out_.contains(pid) || !has_address_space(pid)) continue;
-    if (found_.contains(pid)) {
+    if (has_found(pid)) {
       keep(pid);
       continue;
     }
@@ -177,7 +229,7 @@ void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
     suspects.insert(pid);
     if (!suspects_.contains(pid)) continue;
     executions_.settle(pid);
-    keep(pid);
+    find(pid);
     if (has_spoken) lose(pid);
   }
   suspects_ = std::move(suspects);
@@ -187,7 +239,7 @@ void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
 std::vector<pid_t> Uncovered::starting(const std::function<bool(pid_t)>& knows) const {
   std::vector<pid_t> pids = with_descendants(first_);
   std::erase_if(pids, [&](pid_t pid) {
-    return knows(pid) || found_.contains(pid) || left_out_.contains(pid) || !has_address_space(pid);
+    return knows(pid) || has_found(pid) || left_out_.contains(pid) || !has_address_space(pid);
   });
   return pids;
 }
@@ -204,43 +256,69 @@ void Uncovered::excuse_starting(const std::function<bool(pid_t)>& knows) {
   for (const pid_t pid : starting(knows)) executions_.settle(pid);
 }
 
-std::string Uncovered::names() const {
-  std::vector<std::string> names;
-  for (const auto& [pid, process] : found_) {
-    if (names.size() == most_named) break;
-    names.push_back(process.name + " " + std::to_string(pid) + ": " + process.why + ", resident " +
-                    iec_bytes(process.last) +
-                    (process.last > process.first
-                         ? ", " + iec_bytes(process.last - process.first) + " more than at first"
-                         : ""));
-  }
-  if (executions_.open() != 0)
-    for (const std::string& name : executions_.names())
-      names.push_back(name + ", and it ended before its memory was read");
-  std::string text;
-  for (size_t i = 0; i < names.size() && i < most_named; ++i)
-    text += (text.empty() ? "" : "; ") + names[i];
-  return count() > most_named ? text + "; …" : text;
+std::vector<const Uncovered::Found*> Uncovered::all_found(Takeover::Cover cover) const {
+  std::vector<const Found*> all;
+  for (const Found& found : earlier_)
+    if (found.cover == cover) all.push_back(&found);
+  for (const auto& [pid, found] : found_)
+    if (found.cover == cover) all.push_back(&found);
+  return all;
 }
 
-std::string Uncovered::note() const {
-  if (count() == 0) return "";
-  const std::string count = with_commas(static_cast<int64_t>(this->count())) +
-                            (this->count() == 1 ? " process was" : " processes were") +
-                            " not seen (" + names() + "): ";
+size_t Uncovered::count() const {
+  return all_found(Takeover::Cover::none).size() + beyond_ + executions_.open();
+}
+
+size_t Uncovered::late() const { return all_found(Takeover::Cover::late).size(); }
+
+std::vector<std::string> Uncovered::names(Takeover::Cover cover) const {
+  std::vector<std::string> names;
+  for (const Found* process : all_found(cover)) {
+    if (names.size() == most_named) break;
+    names.push_back(process->name + " " + std::to_string(process->pid) + ": " + process->why + ", resident " +
+                    iec_bytes(process->last) +
+                    (process->last > process->first
+                         ? ", " + iec_bytes(process->last - process->first) + " more than at first"
+                         : ""));
+  }
+  return names;
+}
+
+std::vector<std::string> Uncovered::notes() const {
+  std::vector<std::string> notes;
+  const auto say = [&notes](size_t count, std::string what, std::vector<std::string> names,
+                            const std::string& why) {
+    if (count == 0) return;
+    names.resize(std::min(names.size(), most_named));
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : "; ") + name;
+    notes.push_back(with_commas(static_cast<int64_t>(count)) +
+                    (count == 1 ? " process was " : " processes were ") + std::move(what) + " (" +
+                    list + (count > names.size() ? "; …" : "") + "): " + why);
+  };
+  std::vector<std::string> unseen = names(Takeover::Cover::none);
+  for (const std::string& name : executions_.names())
+    unseen.push_back(name + ", and it ended before its memory was read");
+  say(count(), "not seen", std::move(unseen), why_unseen());
+  say(late(), "counted by the kernel's probes from a moment after the start",
+      names(Takeover::Cover::late), "what was allocated by then is missing");
+  return notes;
+}
+
+std::string Uncovered::why_unseen() const {
+  if (takeover_ != nullptr && !takeover_->failure().empty())
+    return "the kernel's probes could not be used: " + takeover_->failure();
   if (attached_)
-    return count +
-           "memflame's agent is in the processes that it came into and in their forked children, "
+    return "memflame's agent is in the processes that it came into and in their forked children, "
            "but not in programs that they execute; " +
            as_root("the kernel's collector follows them");
-  return count +
-         "static programs, those that contain their allocator, and those started without "
+  return "static programs, those that contain their allocator, and those started without "
          "LD_PRELOAD cannot be watched from inside; " +
          as_root("--collect kernel needs no agent");
 }
 
 std::string reason_in(const std::string& program, bool preloaded) {
-  const UniqueFd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd file = open_file(program);
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) return "";
   if (preloaded && (status.st_mode & (S_ISUID | S_ISGID)) != 0)

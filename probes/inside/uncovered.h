@@ -19,17 +19,21 @@
 #include <vector>
 
 #include "probes/inside/executions.h"
+#include "probes/inside/takeover.h"
 #include "probes/processes/pace.h"
 
 namespace memflame::inside {
 
-class Uncovered {
+class Uncovered : private Holding {
  public:
   // `first`: processes that are looked at, with those that descend from them. `agent`: the path of
   // its library. One without a folder came into a running process: programs that are executed later
   // do not have it.
   Uncovered(std::vector<pid_t> first, std::string agent)
       : first_(std::move(first)), agent_(std::move(agent)), attached_(!agent_.starts_with('/')) {}
+
+  // They are to be counted by it, which must outlive this.
+  void relieve_by(Takeover& takeover) { takeover_ = &takeover; }
 
   // An agent has spoken in a process that runs a new program.
   void meet(pid_t pid);
@@ -38,9 +42,14 @@ class Uncovered {
   // An agent has spoken, but is not let in.
   void turn_away(pid_t pid) { executions_.settle(pid); }
   // What processes have executed, before those in which an agent speaks are met.
-  void take_executions(Exchange& exchange) { executions_.take(exchange); }
+  void take_executions(Exchange& exchange) {
+    executions_.take(exchange, takeover_ != nullptr ? this : nullptr);
+  }
   // Looks at this process, too, into which an agent comes.
   void add(pid_t pid);
+  bool is_counted_by_kernel(pid_t pid) const {
+    return takeover_ != nullptr && takeover_->counts(pid);
+  }
   // Does not look at this process any more: somebody else counts it.
   void forget(pid_t pid);
   // Whether it has the agent of a process that is looked at, though that may not have spoken yet.
@@ -58,18 +67,29 @@ class Uncovered {
   // What has not shown by now whether it can be seen began just before the end.
   void excuse_starting(const std::function<bool(pid_t)>& knows);
 
-  size_t count() const { return found_.size() + executions_.open(); }
-  // "2 processes were not seen (sh 12: it is linked statically, +1.2 MiB; …)"; "" if there were
-  // none.
-  std::string note() const;
+  size_t count() const;
+  // How many were counted by the kernel's probes, but not from their beginning.
+  size_t late() const;
+  // "2 processes were not seen (sh 12: it is linked statically, +1.2 MiB; …)"; none if all were.
+  std::vector<std::string> notes() const;
 
  private:
   struct Found {
+    pid_t pid = 0;
     std::string name, why, program;
     int64_t first = 0, last = 0;  // bytes that were resident when it was looked at
+    Takeover::Cover cover = Takeover::Cover::none;
   };
-  std::string names() const;
+  bool holds(pid_t pid, const std::string& path, bool has_agent,
+             std::function<bool()> go_on) override;
+  bool let_go(pid_t pid) override;
+  bool has_found(pid_t pid) const;
   void keep(pid_t pid);
+  void find(pid_t pid);
+  void retire(pid_t pid);
+  std::string why_unseen() const;
+  std::vector<std::string> names(Takeover::Cover cover) const;
+  std::vector<const Found*> all_found(Takeover::Cover cover) const;
   void look_at_all(const std::function<bool(pid_t)>& knows, const std::function<void(pid_t)>& lose);
   std::vector<pid_t> starting(const std::function<bool(pid_t)>& knows) const;
   bool is_covered(pid_t pid, bool has_spoken, const std::string& mark) const;
@@ -85,6 +105,9 @@ class Uncovered {
   bool has_forgotten_ = false;            // some of them
   std::set<pid_t> suspects_;              // without an agent at the look before
   std::map<pid_t, Found> found_;
+  std::vector<Found> earlier_;  // in processes that run another program now
+  size_t beyond_ = 0;           // those for which there was no room
+  Takeover* takeover_ = nullptr;
   Executions executions_;
 };
 

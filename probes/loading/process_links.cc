@@ -25,7 +25,7 @@ size_t thread_count_of(pid_t pid) {
 ProcessLinks::~ProcessLinks() { stop(); }
 
 void ProcessLinks::add(FilePuts file) {
-  if (running_) return jobs_.put({.kind = Job::file, .puts = std::move(file)});
+  if (running_) return post({.kind = Job::file, .puts = std::move(file)});
   files_.push_back(std::move(file));
   for (auto& [pid, links] : links_) try {
       put(files_.back(), pid, links);
@@ -37,7 +37,7 @@ void ProcessLinks::add(FilePuts file) {
 void ProcessLinks::add(pid_t pid) {
   told_.insert(pid);
   // It was not watched before, so nothing of it is missing.
-  if (running_) return jobs_.put({.kind = Job::begin, .pid = pid, .since = UINT64_MAX, .puts = {}});
+  if (running_) return post({.kind = Job::begin, .pid = pid, .since = UINT64_MAX, .puts = {}});
   if (first_ == 0) first_ = pid;
   for (const FilePuts& file : files_) try {
       put(file, pid, links_[pid]);
@@ -45,6 +45,11 @@ void ProcessLinks::add(pid_t pid) {
       if (is_alive(pid)) throw;
     }
   links_[pid];
+}
+
+void ProcessLinks::post(Job job) {
+  ++open_;
+  jobs_.put(std::move(job));
 }
 
 void ProcessLinks::start() {
@@ -60,13 +65,13 @@ void ProcessLinks::take(const bpf::space_record& record) {
     case bpf::space_borrow:
     case bpf::space_found:
       told_.insert(pid);
-      return jobs_.put({.kind = Job::begin, .pid = pid, .since = record.time, .puts = {}});
+      return post({.kind = Job::begin, .pid = pid, .since = record.time, .puts = {}});
     case bpf::space_exec: {
       // A link belongs to the process's first thread. If another thread calls exec, it takes the
       // place of the first one, and the process needs new links.
       const bool first_word = told_.insert(pid).second;
       const Job::Kind kind = record.by == bpf::by_another ? Job::renew : Job::again;
-      return jobs_.put(
+      return post(
           {.kind = first_word ? Job::begin : kind, .pid = pid, .since = record.time, .puts = {}});
     }
     case bpf::space_end:
@@ -82,13 +87,18 @@ void ProcessLinks::take(const bpf::space_record& record) {
     return job.pid == pid && (job.kind == Job::begin || job.kind == Job::again);
   };
   // A process counts as never probed only if its `begin` was still waiting.
-  while (const std::optional<Job> waiting = jobs_.withdraw(waits))
+  while (const std::optional<Job> waiting = jobs_.withdraw(waits)) {
+    --open_;
     if (waiting->kind == Job::begin) count(waiting->since, record.time, late_.never);
-  jobs_.put({.kind = Job::end, .pid = pid, .since = 0, .puts = {}});
+  }
+  post({.kind = Job::end, .pid = pid, .since = 0, .puts = {}});
 }
 
 void ProcessLinks::work(const std::stop_token& stop) {
-  while (std::optional<Job> job = jobs_.take(stop)) handle(std::move(*job));
+  while (std::optional<Job> job = jobs_.take(stop)) {
+    handle(std::move(*job));
+    --open_;
+  }
 }
 
 void ProcessLinks::close(const std::stop_token& stop) {

@@ -70,6 +70,8 @@ class ProcessLinks {
   // From now on the processes that take() announced also get probes.
   void start();
   bool is_started() const { return running_; }
+  // Whether all processes and files that were told by now have their probes.
+  bool is_done() const { return open_ == 0; }
 
   // A process has begun, become another program, or ended.
   void take(const bpf::space_record& record);
@@ -89,6 +91,7 @@ class ProcessLinks {
     FilePuts puts;
   };
 
+  void post(Job job);
   void work(const std::stop_token& stop);
   void close(const std::stop_token& stop);
   void handle(Job job);
@@ -109,6 +112,7 @@ class ProcessLinks {
   mutable std::mutex late_mutex_;
   bool running_ = false;
   Mailbox<Job> jobs_;
+  std::atomic<size_t> open_{0};  // jobs that are not done
   Mailbox<Links> closing_;
   std::jthread worker_, closer_;
 };

@@ -42,7 +42,7 @@ bool runs_its_arguments(std::string_view program) {
 // The PT_INTERP of a dynamically linked program; "" for a static program or a file that is not ELF.
 std::string interpreter_of(const std::string& program) {
   constexpr uint64_t longest = 4096;
-  const UniqueFd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd file = open_file(program);
   if (!file) return {};
   const ImageBytes image(file.get());
   const std::optional<ElfImage> elf = ElfImage::open(image);
@@ -59,7 +59,7 @@ std::string interpreter_of(const std::string& program) {
 // The interpreter that a script names ("#!interpreter args"), also one named through env; "" if the
 // file is not a script.
 std::string script_interpreter(const std::string& program) {
-  const UniqueFd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd file = open_file(program);
   std::array<char, 256> head{};
   if (!file || ::read(file.get(), head.data(), head.size() - 1) < 3) return {};
   if (head[0] != '#' || head[1] != '!') return {};
@@ -79,11 +79,20 @@ std::string script_interpreter(const std::string& program) {
 
 }  // namespace
 
+UniqueFd open_file(const std::string& path) {
+  const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat status {};
+  if (!place || ::fstat(place.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  const std::string same = "/proc/self/fd/" + std::to_string(place.get());
+  return UniqueFd(::open(same.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
 std::string find_program(const std::string& name) {
   const auto check = [](const std::string& path) {
     struct stat status {};
     return ::stat(path.c_str(), &status) != 0  ? ENOENT
            : S_ISDIR(status.st_mode)           ? EISDIR
+           : !S_ISREG(status.st_mode)          ? EACCES
            : ::access(path.c_str(), X_OK) != 0 ? errno
                                                : 0;
   };

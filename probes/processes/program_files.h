@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/unique_fd.h"
 #include "probes/options.h"
 
 namespace memflame {
@@ -14,6 +15,10 @@ namespace memflame {
 // others are looked up in PATH. Throws Error if there is none (exit code 127) or it cannot be
 // executed (126).
 std::string find_program(const std::string& name);
+
+// Opens a regular file for reading; none if there is no such file. What another program names may be
+// a pipe or a device: these are not even opened.
+UniqueFd open_file(const std::string& path);
 
 // The program that runs: a script's interpreter, also of an interpreter that is a script.
 std::string program_file(const std::string& program);

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/run/losses.h"
 
+#include <array>
 #include <cstdint>
+#include <cstring>
 
 #include "core/units.h"
 
 namespace memflame {
+
+void add(bpf::counters& sum, const bpf::counters& more) {
+  constexpr size_t words = sizeof(bpf::counters) / sizeof(uint64_t);
+  std::array<uint64_t, words> sums{}, others{};
+  std::memcpy(sums.data(), &sum, sizeof(sum));
+  std::memcpy(others.data(), &more, sizeof(more));
+  for (size_t i = 0; i < words; ++i) sums[i] += others[i];
+  std::memcpy(&sum, sums.data(), sizeof(sum));
+}
 
 Losses losses_of(const bpf::counters& c) {
   Losses losses;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Makes losses from the counters of the BPF programs.
+// The counters of the BPF programs, and the losses that they tell.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 
 namespace memflame {
 
+void add(bpf::counters& sum, const bpf::counters& more);
 Losses losses_of(const bpf::counters& counters);
 
 // "lost 12: ring buffer full 12 (3.0 KiB)", or "" if nothing was lost.

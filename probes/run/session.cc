@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "probes/processes/program_files.h"
 #include "probes/run/event_feed.h"
 #include "probes/run/run.h"
 
@@ -29,6 +30,7 @@ bpf::config make_config(const ProbeOptions& options, const KernelFeatures& featu
   config.pid_namespace = pids.inode();
   config.whole_system = options.target.whole_system();
   config.follow_children = options.target.follow_children || config.whole_system;
+  config.until_exec = options.until_exec;
   config.kernel_stacks = options.kernel_stacks;
   config.wake_bytes = options.ring_bytes / 4;
   config.cpus = features.possible_cpus;
@@ -145,7 +147,7 @@ std::vector<pid_t> Session::targets_now() const {
 }
 
 void Session::add_target(pid_t pid, bool waits_for_exec) {
-  if (waits_for_exec) processes_.pids().look();  // the process is new
+  if (waits_for_exec || options_.target.one_by_one) processes_.pids().look();  // it is new
   const auto tgid = static_cast<uint32_t>(processes_.pids().initial(pid));
   if (tgid == 0) return;  // it has ended
   BpfObject& object = first().loaded.object;
@@ -164,6 +166,29 @@ void Session::add_target(pid_t pid, bool waits_for_exec) {
   }
   object.update("processes", tgid, process);
   for (const auto& probe : probes_) probe->accounting->on_target(pid);
+}
+
+void Session::drop_target(pid_t pid) {
+  first().loaded.object.erase("processes", static_cast<uint32_t>(processes_.pids().initial(pid)));
+  bpf::space_record gone{};
+  gone.reason = bpf::space_end;
+  gone.by = bpf::by_nobody;
+  gone.tgid = static_cast<uint32_t>(pid);
+  gone.time = monotonic_ns();
+  for (const auto& probe : probes_) probe->accounting->on_process(gone);
+}
+
+void Session::expect_program(const std::string& file) {
+  Module program;
+  program.path = file;
+  program.file = SharedFd(open_file(file).release());
+  if (program.file.get() < 0) return;
+  for (const auto& probe : probes_) probe->accounting->attach_module(probe->loaded, program);
+}
+
+bool Session::is_attached() const {
+  return std::ranges::all_of(probes_,
+                             [](const auto& probe) { return probe->accounting->is_attached(); });
 }
 
 void Session::add_present_targets() {
@@ -223,13 +248,22 @@ void Session::poll(int timeout_ms) {
   stacks_.unwinder.refresh(spaces);
   for (const ModuleId id : spaces.new_modules())
     for (const auto& probe : probes_)
-      if (probe->accounting->attach_module(probe->loaded, spaces.module(id)) && armed_)
+      if (probe->accounting->attach_module(probe->loaded, spaces.module(id)) && is_late(id))
         late_files_.add(spaces, id);
   if (armed_) {
     for (const auto& probe : probes_) probe->accounting->on_poll(probe->loaded, processes_.os());
     scan_for_targets();
   }
   processes_.poll_os();
+}
+
+// Whether a watched process has used the file without probes. The log tells of the mappings of a new
+// program before the ring tells that it is not watched.
+bool Session::is_late(ModuleId file) const {
+  if (!armed_ || !options_.until_exec) return armed_;
+  const std::optional<FileUser> user = processes_.spaces().user_of(file, monotonic_ns());
+  const std::optional<bpf::process> process = user ? watched(user->pid) : std::nullopt;
+  return process && process->waits_for_exec == 0;
 }
 
 // Processes come that the programs in the kernel cannot choose.

@@ -40,6 +40,13 @@ class Session : public LiveRun, private RunFigures {
   // Makes a process a target. One that waits for exec is watched from its program's first
   // instruction on.
   void add_target(pid_t pid, bool waits_for_exec);
+  // It is none any more: what it did remains.
+  void drop_target(pid_t pid);
+  bool is_target(pid_t pid) const { return watched(pid).has_value(); }
+  // A program that a target is about to execute: its probes come first.
+  void expect_program(const std::string& file);
+  // Whether all targets and programs that were named by now have their probes.
+  bool is_attached() const;
   // Adds all processes of the target that exist now.
   void add_present_targets();
 
@@ -102,6 +109,7 @@ class Session : public LiveRun, private RunFigures {
   void on_call(const RunningProbe& probe, const bpf::call_record& record);
   void on_space(const bpf::space_record& record);
   bool is_after_end(const bpf::space_record& record) const;
+  bool is_late(ModuleId file) const;
   void look_at_mappings();
   void scan_for_targets();
   RunningProbe& first() { return *probes_.front(); }

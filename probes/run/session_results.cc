@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a session has seen: figures, looks, losses, and what it says at the end.
-#include <array>
-#include <cstring>
-
 #include "core/units.h"
 #include "probes/run/event_feed.h"
+#include "probes/run/losses.h"
 #include "probes/run/run.h"
 #include "probes/run/run_notes.h"
 #include "probes/run/session.h"
 #include "probes/run/side_by_side.h"
 
 namespace memflame {
-namespace {
-
-void add(bpf::counters& sum, const bpf::counters& counters) {
-  constexpr size_t words = sizeof(bpf::counters) / sizeof(uint64_t);
-  std::array<uint64_t, words> all{}, more{};
-  std::memcpy(all.data(), &sum, sizeof(sum));
-  std::memcpy(more.data(), &counters, sizeof(counters));
-  for (size_t i = 0; i < words; ++i) all[i] += more[i];
-  std::memcpy(&sum, all.data(), sizeof(sum));
-}
-
-}  // namespace
-
 bool Session::is_on_functions() const {
   return std::any_of(probes_.begin(), probes_.end(),
                      [](const auto& probe) { return probe->probe.on_functions; });

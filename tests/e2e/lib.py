@@ -195,11 +195,12 @@ class Profile:
 
 class Memflame:
     """memflame running beside a target. Its output is in `folder`. `wait`: until it counts (--ready-fd). `prefix`: a
-    program that executes it."""
+    program that executes it. `by_rights`: memflame chooses the collector."""
 
     counter = 0
 
-    def __init__(self, probe, *arguments, output="json", folder=scratch, wait=True, prefix=(), **options):
+    def __init__(self, probe, *arguments, output="json", folder=scratch, wait=True, prefix=(), by_rights=False,
+                 **options):
         Memflame.counter += 1
         self.output = os.path.join(folder, f"{Memflame.counter}.{output}")
         self.summary_file = path(f"{Memflame.counter}.summary")
@@ -207,7 +208,8 @@ class Memflame:
         if (probe == "alloc" and any(_programs.get(word) in FORKING for word in arguments)
                 and not any("-children" in str(word) for word in arguments)):
             arguments = ("--children", "exact", *arguments)
-        arguments = by_kernel(probe, arguments)
+        if not by_rights:
+            arguments = by_kernel(probe, arguments)
         # A command goes last, behind memflame's own options.
         own = ["-o", self.output, "--summary", self.summary_file, "--ready-fd", str(write_end)]
         self.errors = open(path(f"{Memflame.counter}.stderr"), "w+", encoding="utf-8")

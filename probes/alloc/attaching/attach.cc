@@ -109,7 +109,7 @@ void number(AllocRun& run, LoadedProbe& probe, AllocatorProbes& probes, const Lo
 
 // Attaches the probes to the watched processes, or to all that use the file.
 void put_on(AllocRun& run, LoadedProbe& probe, int fd, std::vector<Put> puts) {
-  if (run.own().own_links)
+  if (run.options().own_links)
     return run.process_links().add({UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), std::move(puts)});
   for (const Put& put : puts)
     probe.links.uprobes(put.program, "/proc/self/fd/" + std::to_string(fd), put.sites, put.kind, 0);
@@ -131,7 +131,7 @@ void put_probes(AllocRun& run, LoadedProbe& probe, const std::vector<AllocatorSi
   const auto program = [&](const char* name) {
     return bpf_program__fd(probe.object.program(name));
   };
-  const bool own_links = run.own().own_links;
+  const bool own_links = run.options().own_links;
   const UprobeMeans means = uprobe_means(own_links, probe.features);
   const UprobeKind returns = means.multi ? UprobeKind::multi_returns : UprobeKind::returns;
   const UprobeKind entry = means.multi ? UprobeKind::multi_entry : UprobeKind::entry;
@@ -208,7 +208,7 @@ bool attach_usdt(AllocRun& run, LoadedProbe& probe, const LookedAt& at) {
             "function's data below its stack pointer (its red zone): build the program with "
             "-mno-red-zone or with nops of one byte, or watch its malloc only, with --obj libc.so",
         ExitCode::requirement);
-  const bool multi = uprobe_means(run.own().own_links, probe.features).multi;
+  const bool multi = uprobe_means(run.options().own_links, probe.features).multi;
   const auto put = [&](const char* program, const std::vector<UsdtSite>& sites) {
     std::vector<UprobeSite> probes;
     for (const UsdtSite& site : sites) {
@@ -261,7 +261,7 @@ bool attach_file(AllocRun& run, LoadedProbe& probe, const LookedAt& at) {
 }
 
 bool attach_path(AllocRun& run, LoadedProbe& probe, const std::string& path) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd file = open_file(path);
   return file && attach_file(run, probe, {file.get(), path, ""});
 }
 

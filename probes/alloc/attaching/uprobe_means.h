@@ -11,7 +11,7 @@ struct UprobeMeans {
   bool session = false;  // session links: one probe for entry and return
 };
 
-// `own_links`: see AllocOptions.
+// `own_links`: see ProbeOptions.
 inline UprobeMeans uprobe_means(bool own_links, const KernelFeatures& features) {
   UprobeMeans means;
   means.multi = own_links ? features.uprobe_multi_pid : features.uprobe_multi;

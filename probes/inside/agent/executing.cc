@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Hooks of what executes programs: memflame is told of each, so that it misses none in which no
-// agent speaks (protocol.h, Execution). They may be called between vfork() and the program, and in
-// a process with a filter: so they only write to memory, and call on.
+// agent speaks (protocol.h, Execution). They may be called between vfork() and the program, so they
+// keep nothing of the thread; and in a process with a filter, where they only write to memory.
 #include <stdarg.h>  // NOLINT(modernize-deprecated-headers): the agent has no C++ library
 
 #include "answers.h"
+#include "filter.h"
 #include "hooked.h"
 #include "join.h"
+#include "sys.h"
 
 #define MEMFLAME_HIDDEN __attribute__((visibility("hidden")))
 // A preloaded agent is found by the first name; hooked.cc takes the second.
@@ -14,6 +16,7 @@
 #define MEMFLAME_EXECUTES(name) __attribute__((visibility("default"), alias("memflame_" #name)))
 
 extern "C" {
+extern char** environ __attribute__((weak));
 MEMFLAME_HIDDEN uint64_t memflame_real_execve, memflame_real_execv, memflame_real_execvp,
     memflame_real_execvpe, memflame_real_execl, memflame_real_execle, memflame_real_execlp,
     memflame_real_fexecve, memflame_real_execveat, memflame_real_posix_spawn,
@@ -25,37 +28,97 @@ namespace {
 
 using Words = char* const*;
 
-// Without a path, nothing is executed.
-void tell(const char* path, ExecutionState state) {
-  if (path == nullptr || inherited.exchange == nullptr) return;
-  auto& control = *reinterpret_cast<Control*>(inherited.exchange);
+constexpr uint32_t nap_us = 50;
+constexpr uint64_t most_held_ms = 10'000;
+
+// Who becomes the program: this process, or one that the kernel makes meanwhile.
+enum class By : uint8_t { itself, another };
+
+struct Executed {
+  const char* path;  // null: nothing is executed
+  By by;
+  Words environment = &environ != nullptr ? environ : nullptr;
+};
+
+bool begins_with(const char* text, const char* beginning) {
+  while (*beginning != 0 && *text == *beginning) ++text, ++beginning;
+  return *beginning == 0;
+}
+
+// Whether an environment has what brings an agent into a program.
+bool brings_agent(Words environment) {
+  bool has_library = false, has_run = false;
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    has_run |= begins_with(*environment, socket_variable);
+    if (!begins_with(*environment, "LD_PRELOAD=")) continue;
+    for (const char* at = *environment; *at != 0; ++at) has_library |= begins_with(at, "/inside-");
+  }
+  return has_library && has_run;
+}
+
+Control& control_of_run() { return *reinterpret_cast<Control*>(inherited.exchange); }
+
+// 0 if memflame does not ask for it, or the process has a filter.
+uint32_t holder(By by) {
+  const Control& control = control_of_run();
+  if (by == By::another || load(control.holds) == 0 || load(control.reading) == 0 || is_filtered())
+    return 0;
+  return static_cast<uint32_t>(syscall6(__NR_getpid));
+}
+
+// Returns where it is told; null if it is not.
+Execution* tell(const Executed& executed, ExecutionState state) {
+  const char* const path = executed.path;
+  if (path == nullptr || inherited.exchange == nullptr) return nullptr;
+  Control& control = control_of_run();
   auto* const executions = reinterpret_cast<Execution*>(inherited.exchange + executions_at);
   Execution& told = executions[add(control.executions, 1U) % most_executions];
   uint32_t letters = 0;
   for (; path[letters] != 0 && letters + 1 < sizeof(told.path); ++letters)
     store(told.path[letters], path[letters]);
   store(told.path[letters], 0);
+  store(told.holder, holder(executed.by));
+  store(told.has_no_agent, uint32_t{!brings_agent(executed.environment)});
   store_release(told.state, static_cast<uint32_t>(state));
+  return &told;
 }
 
-// Calls a real function that executes this program, if there is one. `missing`: what a call without
+// Until memflame has seen what is executed; or it is gone, or takes too long.
+void wait_if_held(Execution& told) {
+  Control& control = control_of_run();
+  uint32_t own = load(told.holder);
+  const uint64_t began = ticks();
+  while (own != 0 && load_acquire(told.holder) == own) {
+    const bool too_long = ticks() - began > control.ticks_per_ms * most_held_ms;
+    if (too_long || load(control.closed) != 0 || has_memflame_gone(control)) {
+      __atomic_compare_exchange_n(&told.holder, &own, 0U, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_RELAXED);
+      return;
+    }
+    ring(control, rests_until_arrival);
+    rest_a_little(nap_us, control.ticks_per_ms);
+  }
+}
+
+// Calls a real function that executes a program, if there is one. `missing`: what a call without
 // it returns.
 template <class Result, class... Words>
-Result execute(const char* path, Result missing, bool (*has_failed)(Result),
+Result execute(const Executed& executed, Result missing, bool (*has_failed)(Result),
                const uint64_t& real_function, Words... words) {
   if (real_function == 0) find_loaders();
   if (real_function == 0 || is_nothing(real_function)) return missing;
-  tell(path, execution_begins);
+  if (Execution* const told = tell(executed, execution_begins); told != nullptr)
+    wait_if_held(*told);
   const Result result = reinterpret_cast<Result (*)(Words...)>(real_function)(words...);
-  if (has_failed(result)) tell(path, execution_failed);
+  if (has_failed(result)) tell(executed, execution_failed);
   return result;
 }
 
-// execve() and its like, which do not return if they succeed; system().
+// execve() and its like, which do not return if they succeed.
 template <class... Words>
-int exec(const char* path, const uint64_t& real_function, Words... words) {
+int exec(const Executed& executed, const uint64_t& real_function, Words... words) {
   return execute<int>(
-      path, -1, [](int result) { return result == -1; }, real_function, words...);
+      executed, -1, [](int result) { return result == -1; }, real_function, words...);
 }
 
 // posix_spawn() and its like, which return an error.
@@ -63,7 +126,7 @@ template <class... Words>
 int spawn(const char* path, const uint64_t& real_function, Words... words) {
   constexpr int not_there = 38;  // ENOSYS
   return execute<int>(
-      path, not_there, [](int error) { return error != 0; }, real_function, words...);
+      {path, By::another}, not_there, [](int error) { return error != 0; }, real_function, words...);
 }
 
 // How many words there are until the null pointer that ends them.
@@ -99,16 +162,16 @@ using namespace memflame::inside;  // NOLINT(google-build-using-namespace): C fu
 extern "C" {
 
 MEMFLAME_HIDDEN int memflame_execve(const char* path, Words words, Words environment) {
-  return exec(path, memflame_real_execve, path, words, environment);
+  return exec({path, By::itself, environment}, memflame_real_execve, path, words, environment);
 }
 MEMFLAME_HIDDEN int memflame_execv(const char* path, Words words) {
-  return exec(path, memflame_real_execv, path, words);
+  return exec({path, By::itself}, memflame_real_execv, path, words);
 }
 MEMFLAME_HIDDEN int memflame_execvp(const char* file, Words words) {
-  return exec(file, memflame_real_execvp, file, words);
+  return exec({file, By::itself}, memflame_real_execvp, file, words);
 }
 MEMFLAME_HIDDEN int memflame_execvpe(const char* file, Words words, Words environment) {
-  return exec(file, memflame_real_execvpe, file, words, environment);
+  return exec({file, By::itself, environment}, memflame_real_execvpe, file, words, environment);
 }
 MEMFLAME_HIDDEN int memflame_execl(const char* path, const char* first, ...) {
   MEMFLAME_TAKE_WORDS(words, rest, first);
@@ -127,11 +190,11 @@ MEMFLAME_HIDDEN int memflame_execlp(const char* file, const char* first, ...) {
   return memflame_execvp(file, const_cast<Words>(words));
 }
 MEMFLAME_HIDDEN int memflame_fexecve(int file, Words words, Words environment) {
-  return exec("", memflame_real_fexecve, file, words, environment);
+  return exec({"", By::itself, environment}, memflame_real_fexecve, file, words, environment);
 }
 MEMFLAME_HIDDEN int memflame_execveat(int folder, const char* path, Words words, Words environment,
                                       int flags) {
-  return exec(path, memflame_real_execveat, folder, path, words, environment, flags);
+  return exec({path, By::itself, environment}, memflame_real_execveat, folder, path, words, environment, flags);
 }
 MEMFLAME_HIDDEN int memflame_posix_spawn(int* pid, const char* path, const void* actions,
                                          const void* attributes, Words words, Words environment) {
@@ -144,11 +207,13 @@ MEMFLAME_HIDDEN int memflame_posix_spawnp(int* pid, const char* file, const void
 }
 MEMFLAME_HIDDEN int memflame_system(const char* line) {
   // Without a line it is asked whether there is a shell.
-  return exec(line != nullptr ? "/bin/sh" : nullptr, memflame_real_system, line);
+  return execute<int>(
+      {line != nullptr ? "/bin/sh" : nullptr, By::another}, -1, [](int result) { return result == -1; },
+      memflame_real_system, line);
 }
 MEMFLAME_HIDDEN void* memflame_popen(const char* line, const char* mode) {
   return execute<void*>(
-      "/bin/sh", nullptr, [](void* file) { return file == nullptr; }, memflame_real_popen, line,
+      {"/bin/sh", By::another}, nullptr, [](void* file) { return file == nullptr; }, memflame_real_popen, line,
       mode);
 }
 

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -77,4 +78,48 @@ TEST_CASE("names are cut, and only the first few are given, whatever was told") 
   CHECK(executions.open() == 11);
   CHECK(executions.names().size() == 4);
   for (const std::string& name : executions.names()) CHECK(name.find(':') == 15);
+}
+
+TEST_CASE("who waits is held for the kernel's probes, or goes on at once") {
+  class Static : public Holding {
+   public:
+    bool holds(pid_t pid, const std::string& path, bool has_agent,
+               std::function<bool()> go_on) override {
+      if (has_agent && path != "/bin/static") return false;
+      held = pid;
+      lets_go = std::move(go_on);
+      return true;
+    }
+    bool let_go(pid_t pid) override { return pid == held; }
+    pid_t held = 0;
+    std::function<bool()> lets_go;
+  };
+  Exchange exchange(127, 1);
+  Executions executions;
+  Static holding;
+  const auto hold = [&](const std::string& path, uint32_t state = execution_begins) -> Execution& {
+    Execution& told = exchange.execution(exchange.control().executions % most_executions);
+    told.holder = 7;
+    tell(exchange, path, state);
+    executions.take(exchange, &holding);
+    return told;
+  };
+  CHECK(hold("/bin/dynamic").holder == 0);
+  CHECK(executions.open() == 1);
+  Execution& waits = hold("/bin/static");
+  CHECK(waits.holder == 7);
+  CHECK(holding.held == 7);
+  CHECK(executions.open() == 1);
+  CHECK(holding.lets_go());
+  CHECK(waits.holder == 0);
+  CHECK_FALSE(holding.lets_go());  // it has not waited until now
+  hold("/bin/static", execution_failed);
+  CHECK(executions.open() == 1);
+  // Nobody is held where the kernel's probes cannot come.
+  Execution& free = exchange.execution(exchange.control().executions % most_executions);
+  free.holder = 7;
+  tell(exchange, "/bin/static");
+  executions.take(exchange);
+  CHECK(free.holder == 0);
+  CHECK(executions.open() == 2);
 }

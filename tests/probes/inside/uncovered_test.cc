@@ -102,11 +102,11 @@ TEST_CASE("a child without an agent is found by the second look, and named") {
   CHECK(unknown.count() == 0);
   look_until(look, [&] { return unknown.count() != 0 && silent.count() != 0; });
   CHECK(known.count() == 0);
-  CHECK(known.note().empty());
+  CHECK(known.notes().empty());
   CHECK(silent.count() == 1);  // it has a heap, and its agent said nothing
   CHECK(heard.count() == 0);   // as a forked child that has allocated nothing
   CHECK(unknown.count() == 1);
-  CHECK(unknown.note().find(std::to_string(child.pid)) != std::string::npos);
+  CHECK(unknown.notes().at(0).find(std::to_string(child.pid)) != std::string::npos);
 
   // An agent that came later is not in what this process runs: what was known of it is lost.
   Uncovered attached({::getpid()}, "no-such-agent");
@@ -132,5 +132,5 @@ TEST_CASE("a process that runs another program, in which no agent is, is found t
   REQUIRE(::write(child.pipe[1], "\n", 1) == 1);
   look_until(look, [&] { return uncovered.count() != 0; });
   CHECK(uncovered.count() == 1);
-  CHECK(uncovered.note().find("sleep " + std::to_string(child.pid)) != std::string::npos);
+  CHECK(uncovered.notes().at(0).find("sleep " + std::to_string(child.pid)) != std::string::npos);
 }

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/inside/takeover.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/error.h"
+#include "probes/processes/procfs.h"
+#include "probes/run/losses.h"
+
+namespace memflame::inside {
+namespace {
+
+// Few processes come to this, and what finds no room is counted.
+constexpr uint32_t most_live = 1 << 20, most_stacks = 1 << 15, most_spaces = 1 << 14;
+constexpr uint32_t most_ring_bytes = 4 << 20;
+
+class Nobody : public Observer {
+  bool look(LiveRun&, double) override { return true; }
+  void asked(LiveRun&, double) override {}
+  void end(LiveRun&, double) override {}
+};
+
+ProbeRun run_of_its_own(ProbeRun run) {
+  ProbeOptions& options = run.options;
+  options.target = {};
+  options.target.one_by_one = true;
+  options.own_links = options.until_exec = true;
+  options.max_live = options.max_live == 0 ? most_live : std::min(options.max_live, most_live);
+  options.max_stacks = std::min(options.max_stacks, most_stacks);
+  options.max_spaces = std::min(options.max_spaces, most_spaces);
+  options.ring_bytes = std::min(options.ring_bytes, most_ring_bytes);
+  return run;
+}
+
+}  // namespace
+
+Takeover::Takeover(const ProbeRun& run)
+    : run_(run_of_its_own(run)), observer_(std::make_unique<Nobody>()) {}
+
+Takeover::~Takeover() {
+  if (coming_.valid()) coming_.wait();
+  see_whether_begun();
+  give_up("");
+}
+
+void Takeover::take(pid_t pid) {
+  if (!counts(pid)) return want({pid, ""});
+  // A forked child is followed since its fork.
+  if (covers_.try_emplace(pid, Cover::from_start).second) ++count_;
+}
+
+void Takeover::hold(pid_t pid, const std::string& program, std::function<bool()> go_on) {
+  want({pid, program, std::move(go_on)});
+}
+
+void Takeover::want(Wanted wanted) {
+  covers_.erase(wanted.pid);
+  wanted_.push_back(std::move(wanted));
+  if (!failure_.empty()) return give_up(failure_);
+  if (session_ || coming_.valid()) return;
+  // In a thread: agents do not wait so long for a sign of life.
+  coming_ = std::async(std::launch::async, [this, first = std::exchange(wanted_, {})]() mutable {
+    return begin(run_, *observer_, std::move(first));
+  });
+}
+
+Takeover::Begun Takeover::begin(const ProbeRun& run, Observer& observer,
+                                std::vector<Wanted> wanted) {
+  auto session = std::make_unique<Session>(std::vector{run}, observer);
+  for (const Wanted& each : wanted) session->add_target(each.pid, !each.program.empty());
+  session->attach();
+  for (const Wanted& each : wanted)
+    if (!each.program.empty()) session->expect_program(each.program);
+  session->poll(0);
+  session->arm();
+  return {std::move(session), std::move(wanted)};
+}
+
+void Takeover::see_whether_begun() {
+  using namespace std::chrono_literals;
+  if (!coming_.valid() || coming_.wait_for(0s) != std::future_status::ready) return;
+  try {
+    Begun begun = coming_.get();
+    session_ = std::move(begun.session);
+    added_ = std::move(begun.added);
+  } catch (const Error& error) {
+    give_up(error.what());
+  }
+}
+
+// Whoever waits goes on, and is not counted.
+void Takeover::give_up(const std::string& why) {
+  failure_ = why;
+  for (std::vector<Wanted>* list : {&wanted_, &added_})
+    for (const Wanted& each : std::exchange(*list, {}))
+      if (each.go_on) each.go_on();
+}
+
+void Takeover::poll() {
+  see_whether_begun();
+  if (!session_) return;
+  session_->poll(0);  // what a process was before is over, before it is added again
+  for (Wanted& each : std::exchange(wanted_, {})) {
+    if (!each.program.empty()) session_->expect_program(each.program);
+    session_->add_target(each.pid, !each.program.empty());
+    added_.push_back(std::move(each));
+  }
+  if (added_.empty()) return;
+  session_->poll(0);
+  if (session_->is_attached()) settle();
+}
+
+// All that were added have their probes.
+void Takeover::settle() {
+  for (const Wanted& each : std::exchange(added_, {})) {
+    const bool is_held = each.go_on && each.go_on();
+    if (!is_alive(each.pid)) continue;
+    covers_[each.pid] = is_held ? Cover::from_start : Cover::late;
+    ++count_;
+  }
+}
+
+bool Takeover::let_go(pid_t pid) {
+  const bool was_target = counts(pid);
+  if (was_target) session_->drop_target(pid);
+  count_ -= covers_.erase(pid);
+  const auto is_it = [pid](const Wanted& each) { return each.pid == pid; };
+  return std::erase_if(wanted_, is_it) + std::erase_if(added_, is_it) != 0 ||
+         was_target;
+}
+
+void Takeover::disarm() {
+  if (coming_.valid()) coming_.wait();
+  poll();
+  if (session_) session_->disarm();
+}
+
+Takeover::Cover Takeover::cover(pid_t pid) const {
+  const auto known = covers_.find(pid);
+  return known == covers_.end() ? Cover::none : known->second;
+}
+
+std::vector<pid_t> Takeover::living() const {
+  return session_ ? session_->living() : std::vector<pid_t>{};
+}
+
+std::optional<Recording> Takeover::so_far() {
+  if (!session_) return std::nullopt;
+  return session_->so_far();
+}
+
+std::optional<Recording> Takeover::finish() {
+  if (!session_) return std::nullopt;
+  return session_->finish();
+}
+
+void Takeover::describe(RunInfo& info) const {
+  if (!session_) return;
+  RunInfo more;
+  session_->describe(more);
+  add(info.counters, more.counters);
+  info.pids.insert(info.pids.end(), more.pids.begin(), more.pids.end());
+  info.without_end += more.without_end;
+  info.map_bytes += more.map_bytes;
+  if (info.os_growth && more.os_growth)
+    *info.os_growth += *more.os_growth;
+  else
+    info.os_growth.reset();
+}
+
+}  // namespace memflame::inside

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The second collector of a run inside: the kernel's probes count the processes that no agent sees,
+// each until it executes another program. They are loaded beside the reader when the first such
+// process comes, which takes the verifier half a second: so most runs do not pay for it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/recording.h"
+#include "probes/run/run.h"
+#include "probes/run/session.h"
+
+namespace memflame::inside {
+
+class Takeover {
+ public:
+  // From when on a process is counted.
+  enum class Cover : uint8_t { none, late, from_start };
+
+  // `run`: that of the agents.
+  explicit Takeover(const ProbeRun& run);
+  ~Takeover();
+
+  // Counts what this process does from now on, as soon as that is possible.
+  void take(pid_t pid);
+  // Counts what it does from the first instruction of the program on that it is about to execute.
+  // `go_on` is called when it may, whether or not it is counted; returns whether it has waited.
+  void hold(pid_t pid, const std::string& program, std::function<bool()> go_on);
+  // It is counted no more. False: it was not.
+  bool let_go(pid_t pid);
+  void poll();
+  void disarm();  // counting ends
+
+  bool counts(pid_t pid) const { return session_ && session_->is_target(pid); }
+  Cover cover(pid_t pid) const;
+  size_t count() const { return count_; }  // of processes that were ever counted
+  // Why nothing can be counted; "" if nothing is known to be wrong.
+  const std::string& failure() const { return failure_; }
+
+  std::optional<Recording> so_far();
+  Losses losses() const { return session_ ? session_->losses() : Losses{}; }
+  std::vector<pid_t> living() const;
+  int64_t resident_bytes() const { return session_ ? session_->resident_bytes() : 0; }
+  uint64_t table_bytes() const { return session_ ? session_->table_bytes() : 0; }
+  // What was seen; nothing can be asked after that but its figures.
+  std::optional<Recording> finish();
+  void describe(RunInfo& info) const;  // adds to those of the agents
+
+ private:
+  struct Wanted {
+    pid_t pid = 0;
+    std::string program;            // that it is about to execute; "" = it runs already
+    std::function<bool()> go_on{};  // while it is held
+  };
+  struct Begun {
+    std::unique_ptr<Session> session;
+    std::vector<Wanted> added;
+  };
+  static Begun begin(const ProbeRun& run, Observer& observer, std::vector<Wanted> wanted);
+  void want(Wanted wanted);
+  void see_whether_begun();
+  void settle();
+  void give_up(const std::string& why);
+
+  ProbeRun run_;
+  std::unique_ptr<Observer> observer_;
+  std::vector<Wanted> wanted_, added_;  // not targets yet; those whose probes are still to come
+  std::map<pid_t, Cover> covers_;
+  size_t count_ = 0;
+  std::future<Begun> coming_;
+  std::unique_ptr<Session> session_;
+  std::string failure_;
+};
+
+}  // namespace memflame::inside

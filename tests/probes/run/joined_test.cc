@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/run/joined.h"
+
+#include <doctest/doctest.h>
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+namespace {
+
+// Two spaces, the second forked from the first, with a stack of native code and a script's function.
+Recording seen_in(const std::string& file, int64_t bytes) {
+  Recording recording;
+  recording.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
+  recording.modules.push_back({.path = file});
+  recording.scripts.push_back({.function = "script of " + file});
+  recording.spaces.push_back({.pid = 1, .comm = file});
+  recording.spaces.push_back({.pid = 2, .comm = file, .forked_from = SpaceId{1}});
+  recording.spaces[2].mappings.push_back({.start = 1, .end = 9, .module = ModuleId{1}});
+  recording.stacks.push_back(
+      {.space = SpaceId{2}, .pcs = {Pc{.addr = 5}, script_pc(1, 7), script_pc(0, 7)}});
+  recording.sums.push_back({.stack = RawStackId{1}, .values = {bytes, 1}, .events = 1});
+  recording.losses.add(Loss::ring_full, 1);
+  return recording;
+}
+
+}  // namespace
+
+TEST_CASE("what the other collector saw keeps its processes, files and functions") {
+  Recording joined = seen_in("a", 10);
+  join_recording(joined, seen_in("b", 20));
+  REQUIRE(joined.spaces.size() == 5);
+  CHECK(joined.spaces[4].comm == "b");
+  CHECK(joined.spaces[3].forked_from == SpaceId{});
+  CHECK(joined.spaces[4].forked_from == SpaceId{3});
+  CHECK(joined.modules[joined.spaces[4].mappings[0].module.index].path == "b");
+  REQUIRE(joined.sums.size() == 2);
+  CHECK(joined.sums[1].values == std::vector<int64_t>{20, 1});
+  const RawStack& stack = joined.stacks[joined.sums[1].stack.index];
+  CHECK(stack.space == SpaceId{4});
+  CHECK(stack.pcs[0].addr == 5);
+  CHECK(joined.scripts[script_index(stack.pcs[1])].function == "script of b");
+  CHECK(script_place(stack.pcs[1]) == 7);
+  CHECK(script_index(stack.pcs[2]) == 0);
+  CHECK(joined.losses[Loss::ring_full].events == 2);
+}
+
+TEST_CASE("columns are told by their names, and those that only one has are 0") {
+  Recording joined = seen_in("a", 10), other = seen_in("b", 20);
+  other.types = {{"other", Unit::count}, {"live", Unit::bytes}};
+  join_recording(joined, other);
+  CHECK(joined.sums[1].values == std::vector<int64_t>{1, 0});
+}
+
+TEST_CASE("what is compared with the OS is added up, or not known") {
+  Recording joined, other;
+  joined.meta.reconciliation = {{.name = "VmRSS", .captured = 1, .os = 10},
+                                {.name = "heap", .captured = 1, .os = 10}};
+  other.meta.reconciliation = {{.name = "VmRSS", .captured = 2, .os = 20},
+                               {.name = "heap", .captured = 2, .os = std::nullopt}};
+  other.meta.notes = {"late"};
+  join_recording(joined, other);
+  REQUIRE(joined.meta.reconciliation.size() == 2);
+  CHECK(joined.meta.reconciliation[0].captured == 3);
+  CHECK(joined.meta.reconciliation[0].os == 30);
+  CHECK_FALSE(joined.meta.reconciliation[1].os.has_value());
+  CHECK(joined.meta.notes == std::vector<std::string>{"by the kernel's probes: late"});
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Executes a program by each function that does so, once each, and waits for it; also one that is
-// not there.
+// not there, and one whose path cannot be read.
 //
 //   executes PROGRAM [--wait]      PROGRAM: with a slash; --wait: reads a line first
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -53,6 +54,13 @@ void execute_by_each(const char* path) {
 
 }  // namespace
 
+// Whether the call returns an error, as the kernel does it.
+bool refuses_bad_path() {
+  char* words[] = {nullptr};
+  const char* volatile bad = reinterpret_cast<const char*>(8);  // not known to the compiler
+  return ::execve(bad, words, environ) == -1 && errno == EFAULT;
+}
+
 int main(int count, char** words) {
   if (count < 2) return 2;
   if (count > 2) {
@@ -62,6 +70,7 @@ int main(int count, char** words) {
     std::getchar();
     std::free(block);
   }
+  if (!refuses_bad_path()) return 1;
   execute_by_each(words[1]);
   execute_by_each("/not/there");
   // By a shell, which is another program.

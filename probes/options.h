@@ -116,7 +116,7 @@ struct ProbeOptions {
   bool until_exec = false;  // a process is watched until it executes another program
   // For an agent: the kernel's probes may count the processes that no agent sees.
   bool takes_over = false;
-  bool calls = false;        // for probes on functions: each call goes to Observer::called()
+  bool calls = false;  // for probes on functions: each call goes to Observer::called()
   // The sizes of tables.
   uint32_t max_stacks = 131072;     // about 100 bytes of kernel memory each
   uint32_t max_spaces = 262144;     // address spaces

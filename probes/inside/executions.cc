@@ -5,7 +5,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "probes/inside/uncovered.h"
+#include "probes/inside/agentless.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/program_files.h"
 

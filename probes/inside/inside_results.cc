@@ -257,8 +257,9 @@ void InsideSession::add_taken_over(Recording& recording) {
   if (!others) return;
   join_recording(recording, std::move(*others));
   const auto number = [](size_t count) { return with_commas(static_cast<int64_t>(count)); };
-  recording.meta.notes.push_back("processes counted by agents inside: " + number(processes_.os().pids().size()) +
-                                 ", by the kernel's probes: " + number(takeover_->count()));
+  recording.meta.notes.push_back(
+      "processes counted by agents inside: " + number(processes_.os().pids().size()) +
+      ", by the kernel's probes: " + number(takeover_->count()));
 }
 
 void InsideSession::describe(RunInfo& info) const {

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "probes/advice.h"
 #include "probes/inside/agent_file.h"
+#include "probes/inside/agentless.h"
 #include "probes/inside/attach/target.h"
 #include "probes/inside/exchange.h"
 #include "probes/inside/inside_attach.h"

@@ -162,8 +162,8 @@ enum ExecutionState : uint32_t { execution_untold, execution_begins, execution_f
 struct alignas(64) Execution {
   uint32_t state;
   // The process, as it sees itself, that becomes the program; 0 = another one does. With
-  // Control::holds it waits until memflame sets this to 0: the kernel's probes are there by then, if
-  // no agent can be in the program.
+  // Control::holds it waits until memflame sets this to 0: the kernel's probes are there by then,
+  // if no agent can be in the program.
   uint32_t holder;
   uint32_t has_no_agent;  // its environment does not bring one
   char path[116];         // cut, and ends with 0

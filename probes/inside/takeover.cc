@@ -127,8 +127,7 @@ bool Takeover::let_go(pid_t pid) {
   if (was_target) session_->drop_target(pid);
   count_ -= covers_.erase(pid);
   const auto is_it = [pid](const Wanted& each) { return each.pid == pid; };
-  return std::erase_if(wanted_, is_it) + std::erase_if(added_, is_it) != 0 ||
-         was_target;
+  return std::erase_if(wanted_, is_it) + std::erase_if(added_, is_it) != 0 || was_target;
 }
 
 void Takeover::disarm() {

@@ -1,31 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/inside/uncovered.h"
 
-#include <elf.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
-#include <optional>
-#include <vector>
 
-#include "core/elf/symbols.h"
 #include "core/elf/valgrind.h"
-#include "core/error.h"
-#include "core/unique_fd.h"
 #include "core/units.h"
 #include "probes/advice.h"
+#include "probes/inside/agentless.h"
 #include "probes/processes/procfs.h"
-#include "probes/processes/program_files.h"
 #include "probes/processes/spaces.h"
 
 namespace memflame::inside {
 namespace {
 
 constexpr size_t most_named = 4;
-constexpr const char* own_allocator = "its allocator is part of the program";
 constexpr size_t most_found = 4096, most_heard = 65536;
 
 bool contains(const std::vector<pid_t>& pids, pid_t pid) {
@@ -53,39 +41,6 @@ std::string program_mark(pid_t pid) {
   size_t to = from;
   for (int i = 0; i < count && to != 0; ++i) to = line.find(' ', to) + 1;
   return from == 0 || to == 0 ? "" : line.substr(from, to - from);
-}
-
-// Whether a program brings malloc() itself: all calls go there, whatever is loaded before
-// libraries.
-bool brings_malloc(const std::string& program) {
-  const UniqueFd file = open_file(program);
-  if (!file) return false;
-  const ImageBytes image(file.get());
-  const std::optional<ElfImage> elf = ElfImage::open(image);
-  if (!elf) return false;
-  bool found = false;
-  for (const Elf64_Shdr& section : elf->sections()) {
-    if (section.sh_type != SHT_DYNSYM) continue;
-    const SymbolSection symbols(image, *elf, section);
-    for (size_t i = 0; i < symbols.size() && !found; ++i) {
-      const Elf64_Sym symbol = symbols.symbol(i);
-      found = symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
-              symbols.name(symbol) == "malloc";
-    }
-    break;
-  }
-  return found;
-}
-
-// The file that a process is about to execute; "" if that is not known.
-std::string program_of(pid_t pid, const std::string& path) {
-  try {
-    if (path.find('/') == std::string::npos) return program_file(find_program(path));
-    const std::string from = path.starts_with('/') ? "root" : "cwd/";
-    return program_file(proc_path(pid, from) + path);
-  } catch (const Error&) {
-    return "";
-  }
 }
 
 }  // namespace
@@ -166,7 +121,7 @@ void Uncovered::retire(pid_t pid) {
 // looked at: what it says might be untrue.
 bool Uncovered::holds(pid_t pid, const std::string& path, bool has_agent,
                       std::function<bool()> go_on) {
-  const std::string program = program_of(pid, path);
+  const std::string program = executed_file(pid, path);
   const std::string reason = program.empty() ? "" : reason_in(program);
   if (program.empty() || reason == seen_by_nobody || (has_agent && reason.empty())) return false;
   const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
@@ -275,8 +230,8 @@ std::vector<std::string> Uncovered::names(Takeover::Cover cover) const {
   std::vector<std::string> names;
   for (const Found* process : all_found(cover)) {
     if (names.size() == most_named) break;
-    names.push_back(process->name + " " + std::to_string(process->pid) + ": " + process->why + ", resident " +
-                    iec_bytes(process->last) +
+    names.push_back(process->name + " " + std::to_string(process->pid) + ": " + process->why +
+                    ", resident " + iec_bytes(process->last) +
                     (process->last > process->first
                          ? ", " + iec_bytes(process->last - process->first) + " more than at first"
                          : ""));
@@ -315,31 +270,6 @@ std::string Uncovered::why_unseen() const {
   return "static programs, those that contain their allocator, and those started without "
          "LD_PRELOAD cannot be watched from inside; " +
          as_root("--collect kernel needs no agent");
-}
-
-std::string reason_in(const std::string& program, bool preloaded) {
-  const UniqueFd file = open_file(program);
-  struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) return "";
-  if (preloaded && (status.st_mode & (S_ISUID | S_ISGID)) != 0)
-    return "it gains another user's rights";
-  // Root has them anyway.
-  if (preloaded && ::geteuid() != 0 &&
-      ::fgetxattr(file.get(), "security.capability", nullptr, 0) > 0)
-    return "it gains capabilities";
-  Elf64_Ehdr header{};
-  if (::pread(file.get(), &header, sizeof(header), 0) != static_cast<ssize_t>(sizeof(header)) ||
-      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-    return "";
-  if (header.e_ident[EI_CLASS] != ELFCLASS64) return "it is a 32-bit program";
-  for (unsigned i = 0; i < header.e_phnum && i < 64; ++i) {
-    Elf64_Phdr segment{};
-    const auto at = static_cast<off_t>(header.e_phoff + i * sizeof(segment));
-    if (::pread(file.get(), &segment, sizeof(segment), at) != static_cast<ssize_t>(sizeof(segment)))
-      return "";
-    if (segment.p_type == PT_INTERP) return brings_malloc(program) ? own_allocator : "";
-  }
-  return is_valgrind_tool(file.get()) ? seen_by_nobody : "it is linked statically";
 }
 
 }  // namespace memflame::inside

@@ -111,8 +111,4 @@ class Uncovered : private Holding {
   Executions executions_;
 };
 
-// Why no agent can speak in this program: "it is linked statically"; "" if that is not known.
-// `preloaded`: the agent comes with its start.
-std::string reason_in(const std::string& program, bool preloaded = true);
-
 }  // namespace memflame::inside

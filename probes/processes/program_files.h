@@ -16,8 +16,8 @@ namespace memflame {
 // executed (126).
 std::string find_program(const std::string& name);
 
-// Opens a regular file for reading; none if there is no such file. What another program names may be
-// a pipe or a device: these are not even opened.
+// Opens a regular file for reading; none if there is no such file. What another program names may
+// be a pipe or a device: these are not even opened.
 UniqueFd open_file(const std::string& path);
 
 // The program that runs: a script's interpreter, also of an interpreter that is a script.

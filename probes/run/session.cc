@@ -257,8 +257,8 @@ void Session::poll(int timeout_ms) {
   processes_.poll_os();
 }
 
-// Whether a watched process has used the file without probes. The log tells of the mappings of a new
-// program before the ring tells that it is not watched.
+// Whether a watched process has used the file without probes. The log tells of the mappings of a
+// new program before the ring tells that it is not watched.
 bool Session::is_late(ModuleId file) const {
   if (!armed_ || !options_.until_exec) return armed_;
   const std::optional<FileUser> user = processes_.spaces().user_of(file, monotonic_ns());

@@ -32,7 +32,7 @@ equal(f"programs without the variable that brings the agent: {said}", count, WIT
 equal("programs that are not there", unseen("sh", "-c", "/not/there; not-there; /usr/bin/true; ls >/dev/null")[0], 0)
 equal("of many programs", unseen("sh", "-c", f"for i in 1 2 3 4 5 6 7 8 9; do {DYNAMIC}; {STATIC}; done; true")[0], 9)
 
-done = subprocess.run([MEMFLAME, "alloc", "--strict", "-o", path("out.svg"), "--", "sh", "-c", f"{STATIC}; true"],
+done = subprocess.run([MEMFLAME, "alloc", "--inside", "--strict", "-o", path("out.svg"), "--", "sh", "-c", f"{STATIC}; true"],
                       capture_output=True, text=True, timeout=PATIENCE, check=False)
 equal(f"--strict, which said {done.stderr}", done.returncode, LOSSY)
 

@@ -66,10 +66,16 @@ uint32_t holder(By by) {
   return static_cast<uint32_t>(syscall6(__NR_getpid));
 }
 
+// A path that cannot be read is an error of the call, not a crash.
+bool can_be_read(const char* path) {
+  constexpr long bad_address = -14;
+  return is_filtered() || syscall6(__NR_access, as_word(path), 0) != bad_address;
+}
+
 // Returns where it is told; null if it is not.
 Execution* tell(const Executed& executed, ExecutionState state) {
   const char* const path = executed.path;
-  if (path == nullptr || inherited.exchange == nullptr) return nullptr;
+  if (path == nullptr || inherited.exchange == nullptr || !can_be_read(path)) return nullptr;
   Control& control = control_of_run();
   auto* const executions = reinterpret_cast<Execution*>(inherited.exchange + executions_at);
   Execution& told = executions[add(control.executions, 1U) % most_executions];
@@ -126,7 +132,8 @@ template <class... Words>
 int spawn(const char* path, const uint64_t& real_function, Words... words) {
   constexpr int not_there = 38;  // ENOSYS
   return execute<int>(
-      {path, By::another}, not_there, [](int error) { return error != 0; }, real_function, words...);
+      {path, By::another}, not_there, [](int error) { return error != 0; }, real_function,
+      words...);
 }
 
 // How many words there are until the null pointer that ends them.
@@ -194,7 +201,8 @@ MEMFLAME_HIDDEN int memflame_fexecve(int file, Words words, Words environment) {
 }
 MEMFLAME_HIDDEN int memflame_execveat(int folder, const char* path, Words words, Words environment,
                                       int flags) {
-  return exec({path, By::itself, environment}, memflame_real_execveat, folder, path, words, environment, flags);
+  return exec({path, By::itself, environment}, memflame_real_execveat, folder, path, words,
+              environment, flags);
 }
 MEMFLAME_HIDDEN int memflame_posix_spawn(int* pid, const char* path, const void* actions,
                                          const void* attributes, Words words, Words environment) {
@@ -208,13 +216,13 @@ MEMFLAME_HIDDEN int memflame_posix_spawnp(int* pid, const char* file, const void
 MEMFLAME_HIDDEN int memflame_system(const char* line) {
   // Without a line it is asked whether there is a shell.
   return execute<int>(
-      {line != nullptr ? "/bin/sh" : nullptr, By::another}, -1, [](int result) { return result == -1; },
-      memflame_real_system, line);
+      {line != nullptr ? "/bin/sh" : nullptr, By::another}, -1,
+      [](int result) { return result == -1; }, memflame_real_system, line);
 }
 MEMFLAME_HIDDEN void* memflame_popen(const char* line, const char* mode) {
   return execute<void*>(
-      {"/bin/sh", By::another}, nullptr, [](void* file) { return file == nullptr; }, memflame_real_popen, line,
-      mode);
+      {"/bin/sh", By::another}, nullptr, [](void* file) { return file == nullptr; },
+      memflame_real_popen, line, mode);
 }
 
 MEMFLAME_EXECUTES(execve) int execve(const char*, Words, Words);

@@ -17,6 +17,8 @@
 #include <string>
 #include <thread>
 
+#include "probes/inside/agentless.h"
+
 using namespace memflame::inside;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {

@@ -7,7 +7,8 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
 
-// Two spaces, the second forked from the first, with a stack of native code and a script's function.
+// Two spaces, the second forked from the first, with a stack of native code and a script's
+// function.
 Recording seen_in(const std::string& file, int64_t bytes) {
   Recording recording;
   recording.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};

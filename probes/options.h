@@ -113,6 +113,7 @@ struct ProbeOptions {
   // start. False: all processes that use the same files, so a child has them from its first
   // instruction.
   bool own_links = false;
+  std::string passed_over;  // a file whose functions only call those of others; "" = none
   bool until_exec = false;  // a process is watched until it executes another program
   // For an agent: the kernel's probes may count the processes that no agent sees.
   bool takes_over = false;

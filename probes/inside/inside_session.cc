@@ -74,7 +74,7 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
     control.python = python_blocks | (options_.languages ? python_functions : 0U);
   publish(control.heartbeat, now_ticks());
   if (options_.takes_over && options_.memory == 0) {
-    takeover_.emplace(ProbeRun{&probe_, options_});
+    takeover_.emplace(ProbeRun{&probe_, options_}, agent);
     uncovered_.relieve_by(*takeover_);
   }
   if (options_.target.is_selection()) selection_.emplace();

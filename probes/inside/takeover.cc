@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/inside/takeover.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -12,32 +11,24 @@
 namespace memflame::inside {
 namespace {
 
-// Few processes come to this, and what finds no room is counted.
-constexpr uint32_t most_live = 1 << 20, most_stacks = 1 << 15, most_spaces = 1 << 14;
-constexpr uint32_t most_ring_bytes = 4 << 20;
-
 class Nobody : public Observer {
   bool look(LiveRun&, double) override { return true; }
   void asked(LiveRun&, double) override {}
   void end(LiveRun&, double) override {}
 };
 
-ProbeRun run_of_its_own(ProbeRun run) {
-  ProbeOptions& options = run.options;
-  options.target = {};
-  options.target.one_by_one = true;
-  options.own_links = options.until_exec = true;
-  options.max_live = options.max_live == 0 ? most_live : std::min(options.max_live, most_live);
-  options.max_stacks = std::min(options.max_stacks, most_stacks);
-  options.max_spaces = std::min(options.max_spaces, most_spaces);
-  options.ring_bytes = std::min(options.ring_bytes, most_ring_bytes);
+ProbeRun run_of_its_own(ProbeRun run, const std::string& agent) {
+  run.options.target = {};
+  run.options.target.one_by_one = true;
+  run.options.own_links = run.options.until_exec = true;
+  run.options.passed_over = agent;
   return run;
 }
 
 }  // namespace
 
-Takeover::Takeover(const ProbeRun& run)
-    : run_(run_of_its_own(run)), observer_(std::make_unique<Nobody>()) {}
+Takeover::Takeover(const ProbeRun& run, const std::string& agent)
+    : run_(run_of_its_own(run, agent)), observer_(std::make_unique<Nobody>()) {}
 
 Takeover::~Takeover() {
   if (coming_.valid()) coming_.wait();

@@ -26,8 +26,8 @@ class Takeover {
   // From when on a process is counted.
   enum class Cover : uint8_t { none, late, from_start };
 
-  // `run`: that of the agents.
-  explicit Takeover(const ProbeRun& run);
+  // `run`: that of the agents, whose library is `agent`.
+  Takeover(const ProbeRun& run, const std::string& agent);
   ~Takeover();
 
   // Counts what this process does from now on, as soon as that is possible.

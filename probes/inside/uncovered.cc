@@ -99,7 +99,11 @@ void Uncovered::find(pid_t pid) {
 void Uncovered::keep(pid_t pid) {
   Found& found = found_[pid];
   found.last = std::max(found.last, resident_of(pid));
-  if (takeover_ != nullptr) found.cover = std::max(found.cover, takeover_->cover(pid));
+  found.cover = cover_of(found);
+}
+
+Takeover::Cover Uncovered::cover_of(const Found& found) const {
+  return takeover_ == nullptr ? found.cover : std::max(found.cover, takeover_->cover(found.pid));
 }
 
 bool Uncovered::has_found(pid_t pid) const {
@@ -110,6 +114,7 @@ bool Uncovered::has_found(pid_t pid) const {
 void Uncovered::retire(pid_t pid) {
   const auto known = found_.find(pid);
   if (known == found_.end()) return;
+  known->second.cover = cover_of(known->second);
   if (earlier_.size() < most_found)
     earlier_.push_back(std::move(known->second));
   else
@@ -216,7 +221,7 @@ std::vector<const Uncovered::Found*> Uncovered::all_found(Takeover::Cover cover)
   for (const Found& found : earlier_)
     if (found.cover == cover) all.push_back(&found);
   for (const auto& [pid, found] : found_)
-    if (found.cover == cover) all.push_back(&found);
+    if (cover_of(found) == cover) all.push_back(&found);
   return all;
 }
 

@@ -83,6 +83,7 @@ class Uncovered : private Holding {
   bool holds(pid_t pid, const std::string& path, bool has_agent,
              std::function<bool()> go_on) override;
   bool let_go(pid_t pid) override;
+  Takeover::Cover cover_of(const Found& found) const;  // of the program that runs now
   bool has_found(pid_t pid) const;
   void keep(pid_t pid);
   void find(pid_t pid);

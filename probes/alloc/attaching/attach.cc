@@ -236,6 +236,7 @@ bool attach_file(AllocRun& run, LoadedProbe& probe, const LookedAt& at) {
   AllocRun::File& known = run.file(at.fd);
   if (known.looked_at) return known.allocates;
   known.looked_at = true;
+  if (at.path == run.options().passed_over) return false;
   const AllocOptions& options = run.own();
   if (!options.object.empty() && !means_file(options.object, at.fd, at.path)) return false;
   const FindOptions find{.symbols_prefix = options.symbols_prefix,

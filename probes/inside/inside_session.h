@@ -23,7 +23,6 @@
 #include "probes/inside/ring_reader.h"
 #include "probes/inside/selection.h"
 #include "probes/inside/stack_tree.h"
-#include "probes/inside/takeover.h"
 #include "probes/inside/ticks.h"
 #include "probes/inside/uncovered.h"
 #include "probes/probe.h"
@@ -34,6 +33,7 @@
 #include "probes/run/run.h"
 #include "probes/run/run_figures.h"
 #include "probes/run/stack_log.h"
+#include "probes/run/takeover.h"
 #include "probes/waste/waste.h"
 
 namespace memflame::inside {

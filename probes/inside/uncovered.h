@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "probes/inside/executions.h"
-#include "probes/inside/takeover.h"
 #include "probes/processes/pace.h"
+#include "probes/run/takeover.h"
 
 namespace memflame::inside {
 

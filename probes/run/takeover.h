@@ -17,9 +17,10 @@
 
 #include "core/recording.h"
 #include "probes/run/run.h"
-#include "probes/run/session.h"
 
-namespace memflame::inside {
+namespace memflame {
+
+class Session;
 
 class Takeover {
  public:
@@ -40,17 +41,17 @@ class Takeover {
   void poll();
   void disarm();  // counting ends
 
-  bool counts(pid_t pid) const { return session_ && session_->is_target(pid); }
+  bool counts(pid_t pid) const;
   Cover cover(pid_t pid) const;
   size_t count() const { return count_; }  // of processes that were ever counted
   // Why nothing can be counted; "" if nothing is known to be wrong.
   const std::string& failure() const { return failure_; }
 
   std::optional<Recording> so_far();
-  Losses losses() const { return session_ ? session_->losses() : Losses{}; }
+  Losses losses() const;
   std::vector<pid_t> living() const;
-  int64_t resident_bytes() const { return session_ ? session_->resident_bytes() : 0; }
-  uint64_t table_bytes() const { return session_ ? session_->table_bytes() : 0; }
+  int64_t resident_bytes() const;
+  uint64_t table_bytes() const;
   // What was seen; nothing can be asked after that but its figures.
   std::optional<Recording> finish();
   void describe(RunInfo& info) const;  // adds to those of the agents
@@ -61,11 +62,9 @@ class Takeover {
     std::string program;            // that it is about to execute; "" = it runs already
     std::function<bool()> go_on{};  // while it is held
   };
-  struct Begun {
-    std::unique_ptr<Session> session;
-    std::vector<Wanted> added;
-  };
-  static Begun begin(const ProbeRun& run, Observer& observer, std::vector<Wanted> wanted);
+  struct Begun;
+  static std::unique_ptr<Begun> begin(const ProbeRun& run, Observer& observer,
+                                      std::vector<Wanted> wanted);
   void want(Wanted wanted);
   void see_whether_begun();
   void settle();
@@ -76,9 +75,9 @@ class Takeover {
   std::vector<Wanted> wanted_, added_;  // not targets yet; those whose probes are still to come
   std::map<pid_t, Cover> covers_;
   size_t count_ = 0;
-  std::future<Begun> coming_;
+  std::future<std::unique_ptr<Begun>> coming_;
   std::unique_ptr<Session> session_;
   std::string failure_;
 };
 
-}  // namespace memflame::inside
+}  // namespace memflame

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/inside/takeover.h"
+#include "probes/run/takeover.h"
 
 #include <chrono>
 #include <utility>
@@ -7,8 +7,9 @@
 #include "core/error.h"
 #include "probes/processes/procfs.h"
 #include "probes/run/losses.h"
+#include "probes/run/session.h"
 
-namespace memflame::inside {
+namespace memflame {
 namespace {
 
 class Nobody : public Observer {
@@ -26,6 +27,11 @@ ProbeRun run_of_its_own(ProbeRun run, const std::string& agent) {
 }
 
 }  // namespace
+
+struct Takeover::Begun {
+  std::unique_ptr<Session> session;
+  std::vector<Wanted> added;
+};
 
 Takeover::Takeover(const ProbeRun& run, const std::string& agent)
     : run_(run_of_its_own(run, agent)), observer_(std::make_unique<Nobody>()) {}
@@ -57,8 +63,8 @@ void Takeover::want(Wanted wanted) {
   });
 }
 
-Takeover::Begun Takeover::begin(const ProbeRun& run, Observer& observer,
-                                std::vector<Wanted> wanted) {
+std::unique_ptr<Takeover::Begun> Takeover::begin(const ProbeRun& run, Observer& observer,
+                                                 std::vector<Wanted> wanted) {
   auto session = std::make_unique<Session>(std::vector{run}, observer);
   for (const Wanted& each : wanted) session->add_target(each.pid, !each.program.empty());
   session->attach();
@@ -66,16 +72,16 @@ Takeover::Begun Takeover::begin(const ProbeRun& run, Observer& observer,
     if (!each.program.empty()) session->expect_program(each.program);
   session->poll(0);
   session->arm();
-  return {std::move(session), std::move(wanted)};
+  return std::make_unique<Begun>(Begun{std::move(session), std::move(wanted)});
 }
 
 void Takeover::see_whether_begun() {
   using namespace std::chrono_literals;
   if (!coming_.valid() || coming_.wait_for(0s) != std::future_status::ready) return;
   try {
-    Begun begun = coming_.get();
-    session_ = std::move(begun.session);
-    added_ = std::move(begun.added);
+    const std::unique_ptr<Begun> begun = coming_.get();
+    session_ = std::move(begun->session);
+    added_ = std::move(begun->added);
   } catch (const Error& error) {
     give_up(error.what());
   }
@@ -127,6 +133,14 @@ void Takeover::disarm() {
   if (session_) session_->disarm();
 }
 
+bool Takeover::counts(pid_t pid) const { return session_ && session_->is_target(pid); }
+
+Losses Takeover::losses() const { return session_ ? session_->losses() : Losses{}; }
+
+int64_t Takeover::resident_bytes() const { return session_ ? session_->resident_bytes() : 0; }
+
+uint64_t Takeover::table_bytes() const { return session_ ? session_->table_bytes() : 0; }
+
 Takeover::Cover Takeover::cover(pid_t pid) const {
   const auto known = covers_.find(pid);
   return known == covers_.end() ? Cover::none : known->second;
@@ -160,4 +174,4 @@ void Takeover::describe(RunInfo& info) const {
     info.os_growth.reset();
 }
 
-}  // namespace memflame::inside
+}  // namespace memflame

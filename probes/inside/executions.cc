@@ -3,11 +3,11 @@
 
 #include <atomic>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "probes/inside/agentless.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/program_files.h"
+#include "probes/processes/spaces.h"
 
 namespace memflame::inside {
 namespace {

@@ -72,6 +72,7 @@ void join_recording(Recording& into, Recording from) {
     move_id(sum.stack, stacks);
     move_id(sum.above, stacks);
     std::vector<int64_t> values;
+    values.reserve(columns.size());
     for (const size_t column : columns)
       values.push_back(column == no_column ? 0 : sum.values[column]);
     sum.values = std::move(values);

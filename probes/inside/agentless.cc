@@ -38,12 +38,21 @@ bool brings_malloc(const std::string& program) {
   return found;
 }
 
+namespace {
+
+// The command has memflame's user.
+bool gains_rights(const struct stat& file) {
+  return ((file.st_mode & S_ISUID) != 0 && file.st_uid != ::geteuid()) ||
+         ((file.st_mode & S_ISGID) != 0 && file.st_gid != ::getegid());
+}
+
+}  // namespace
+
 std::string reason_in(const std::string& program, bool preloaded) {
   const UniqueFd file = open_file(program);
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) return "";
-  if (preloaded && (status.st_mode & (S_ISUID | S_ISGID)) != 0)
-    return "it gains another user's rights";
+  if (preloaded && gains_rights(status)) return "it gains another user's rights";
   // Root has them anyway.
   if (preloaded && ::geteuid() != 0 &&
       ::fgetxattr(file.get(), "security.capability", nullptr, 0) > 0)

@@ -37,6 +37,8 @@ class Executions {
  public:
   // What agents have told since the last call. `holding`: null = nobody is to wait.
   void take(Exchange& exchange, Holding* holding = nullptr);
+  // A program is executed, in which no agent has spoken yet.
+  void begin(const std::string& path);
   // In a process that has executed a program, an agent speaks, or its silence is known from
   // elsewhere. Does nothing if that program was not told.
   void settle(pid_t pid);
@@ -52,7 +54,6 @@ class Executions {
     size_t open = 0;
   };
   void begin(Execution& told, Holding* holding);
-  void begin(const std::string& path);
   void undo(const std::string& path);
   bool settle_one(const std::string& name);
 

@@ -131,7 +131,10 @@ bool Uncovered::holds(pid_t pid, const std::string& path, bool has_agent,
   if (program.empty() || reason == seen_by_nobody || (has_agent && reason.empty())) return false;
   const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
   if (ids != std::to_string(pid) || !contains(with_descendants(first_), pid)) return false;
-  takeover_->hold(pid, program, std::move(go_on));
+  takeover_->hold(pid, program, [this, path, go_on = std::move(go_on)](bool is_counted) {
+    if (!is_counted) executions_.begin(path);
+    return go_on();
+  });
   return true;
 }
 

@@ -48,7 +48,7 @@ void Takeover::take(pid_t pid) {
   if (covers_.try_emplace(pid, Cover::from_start).second) ++count_;
 }
 
-void Takeover::hold(pid_t pid, const std::string& program, std::function<bool()> go_on) {
+void Takeover::hold(pid_t pid, const std::string& program, GoOn go_on) {
   want({pid, program, std::move(go_on)});
 }
 
@@ -92,7 +92,7 @@ void Takeover::give_up(const std::string& why) {
   failure_ = why;
   for (std::vector<Wanted>* list : {&wanted_, &added_})
     for (const Wanted& each : std::exchange(*list, {}))
-      if (each.go_on) each.go_on();
+      if (each.go_on) each.go_on(false);
 }
 
 void Takeover::poll() {
@@ -112,7 +112,7 @@ void Takeover::poll() {
 // All that were added have their probes.
 void Takeover::settle() {
   for (const Wanted& each : std::exchange(added_, {})) {
-    const bool is_held = each.go_on && each.go_on();
+    const bool is_held = each.go_on && each.go_on(true);
     if (!is_alive(each.pid)) continue;
     covers_[each.pid] = is_held ? Cover::from_start : Cover::late;
     ++count_;

@@ -34,8 +34,9 @@ class Takeover {
   // Counts what this process does from now on, as soon as that is possible.
   void take(pid_t pid);
   // Counts what it does from the first instruction of the program on that it is about to execute.
-  // `go_on` is called when it may, whether or not it is counted; returns whether it has waited.
-  void hold(pid_t pid, const std::string& program, std::function<bool()> go_on);
+  // `go_on` is called when it may, with whether it is counted; returns whether it has waited.
+  using GoOn = std::function<bool(bool is_counted)>;
+  void hold(pid_t pid, const std::string& program, GoOn go_on);
   // It is counted no more. False: it was not.
   bool let_go(pid_t pid);
   void poll();
@@ -59,8 +60,8 @@ class Takeover {
  private:
   struct Wanted {
     pid_t pid = 0;
-    std::string program;            // that it is about to execute; "" = it runs already
-    std::function<bool()> go_on{};  // while it is held
+    std::string program;  // that it is about to execute; "" = it runs already
+    GoOn go_on{};         // while it is held
   };
   struct Begun;
   static std::unique_ptr<Begun> begin(const ProbeRun& run, Observer& observer,

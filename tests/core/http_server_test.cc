@@ -122,6 +122,7 @@ TEST_CASE("http: questions that do not end keep nobody out, and end") {
 TEST_CASE("http: answers under way are bounded") {
   const Running server({.answers = 2});
   std::vector<UniqueFd> readers;
+  readers.reserve(6);
   for (int i = 0; i < 6; ++i) readers.push_back(server.sent(ask_large));
   CHECK(content(all_of(server.sent(ask_large))).size() == large);
   for (size_t i = 0; i < 4; ++i) CHECK(all_of(readers[i]).size() < large);

@@ -35,7 +35,7 @@ constexpr int fine = 42;
 // A child in the sandbox; its end of the socket is descriptor 0.
 class Child {
  public:
-  explicit Child(const std::function<int()>& work, SandboxLimits limits = {}) {
+  explicit Child(const std::function<int()>& work, const SandboxLimits& limits = {}) {
     std::array<int, 2> ends{};
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
     pid_ = ::fork();

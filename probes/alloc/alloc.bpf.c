@@ -257,13 +257,13 @@ ALWAYS_INLINE int on_action(struct pt_regs* ctx, struct process* process, struct
   return no_return;
 }
 
-ALWAYS_INLINE int on_entry(struct pt_regs* ctx) {
+ALWAYS_INLINE int on_entry(struct pt_regs* ctx, int only_frees) {
   struct process* process = current_process();
   if (!process) return no_return;
   struct call_shape shape = shape_of(ctx);
   if (own.count_calls && shape.action != action_end) count_call(shape.function);
   u64 start = start_clock();
-  int wanted = on_action(ctx, process, shape);
+  int wanted = only_frees ? on_free(ctx, process, shape) : on_action(ctx, process, shape);
   stop_clock(start);
   if (own.governed) {
     COUNT(own[alloc_entries], 1);
@@ -284,7 +284,14 @@ ALWAYS_INLINE int on_return_probe(struct pt_regs* ctx) {
 
 SEC("uprobe")
 int memflame_alloc_enter(struct pt_regs* ctx) {
-  on_entry(ctx);
+  on_entry(ctx, 0);
+  return 0;
+}
+
+// For functions that only free. Most frees take no stack: the verifier is soon done with this.
+SEC("uprobe")
+int memflame_alloc_free(struct pt_regs* ctx) {
+  on_entry(ctx, 1);
   return 0;
 }
 
@@ -307,6 +314,6 @@ int memflame_alloc_return(struct pt_regs* ctx) { return on_return_probe(ctx); }
 // says whether the return is wanted. At the entry rip is the probed address.
 SEC("uprobe")
 int memflame_alloc_session(struct pt_regs* ctx) {
-  if (ctx->ip == bpf_get_func_ip(ctx)) return on_entry(ctx);
+  if (ctx->ip == bpf_get_func_ip(ctx)) return on_entry(ctx, 0);
   return on_return_probe(ctx);
 }

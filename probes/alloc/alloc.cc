@@ -126,13 +126,17 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
     object.set_attach_type("memflame_alloc_session", attach_uprobe_session);
   else
     object.leave_out("memflame_alloc_session");
-  for (const char* program : {"memflame_alloc_enter", "memflame_alloc_return"})
+  for (const char* program :
+       {"memflame_alloc_enter", "memflame_alloc_free", "memflame_alloc_return"})
     if (means.multi) object.set_attach_type(program, attach_uprobe_multi);
   // The verifier takes long for each of these. Few programs have USDT probes.
   for (const char* program : {"memflame_usdt_alloc", "memflame_usdt_free"})
     object.load_later(program, When::on_demand);
-  for (const char* program : {"memflame_alloc_session", "memflame_alloc_enter"})
-    object.load_later(program, When::beside);
+  object.load_later("memflame_alloc_session", When::beside);
+  // A process with a session needs it for its children only, if at all.
+  const bool has_session = means.session && options.own_links;
+  object.load_later("memflame_alloc_enter", has_session ? When::after : When::beside);
+  if (!has_session) object.leave_out("memflame_alloc_free");
   if (!means.session || options.own_links) return;
   object.leave_out("memflame_alloc_return");
   // A Go function must never get a return probe.

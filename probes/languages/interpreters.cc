@@ -195,7 +195,7 @@ FilePuts Interpreters::puts_of(const Module& module, const InterpreterFile& know
   FilePuts file;
   file.file = UniqueFd(::fcntl(module.file.get(), F_DUPFD_CLOEXEC, 0));
   file.puts.push_back(
-      {.program = bpf_program__fd(object_.program(freed)),
+      {.program = [fd = bpf_program__fd(object_.program(freed))] { return fd; },
        .kind = kernel_features().uprobe_multi_pid ? UprobeKind::multi_entry : UprobeKind::entry,
        .sites = known.frees});
   return file;

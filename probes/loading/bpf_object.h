@@ -49,6 +49,8 @@ class BpfObject {
   bpf_program* program(std::string_view name);
   // Waits for all programs that are loaded beside. Throws Error.
   void finish_loading() { deferred_.finish(); }
+  // Begins to load the programs that are for later (When::after).
+  void load_rest() { deferred_.begin_rest(); }
 
   // Visits every entry of a hash map, each at most once, although programs go on changing it. The
   // visitor must not change the map.

@@ -172,7 +172,15 @@ Deferred::Loaded Deferred::load_kept(const Kept& kept) {
   return loaded;
 }
 
+void Deferred::begin_rest() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [program, kept] : aside_)
+    if (kept.when == When::after && !kept.loading.valid() && !kept.instructions.empty())
+      kept.loading = std::async(std::launch::async, [&each = kept] { return load_kept(each); });
+}
+
 void Deferred::finish(const bpf_program* program) {
+  const std::lock_guard lock(mutex_);
   const auto found = aside_.find(program);
   if (found == aside_.end()) return;
   Kept& kept = found->second;
@@ -186,8 +194,11 @@ void Deferred::finish(const bpf_program* program) {
 
 void Deferred::finish() {
   std::vector<const bpf_program*> beside;
-  for (const auto& [program, kept] : aside_)
-    if (kept.loading.valid()) beside.push_back(program);
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [program, kept] : aside_)
+      if (kept.when == When::beside && kept.loading.valid()) beside.push_back(program);
+  }
   for (const bpf_program* program : beside) finish(program);
 }
 

@@ -13,6 +13,7 @@
 
 #include <future>
 #include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,7 +32,7 @@ namespace memflame {
 // The line of such a log that says why.
 std::string reason_in(std::string_view text);
 
-enum class When { beside, on_demand };
+enum class When { beside, after, on_demand };
 
 class Deferred {
  public:
@@ -46,10 +47,13 @@ class Deferred {
   // Loads it. Returns what bpf_object__load() does.
   int load(bpf_object* object);
 
-  // Waits for a program that was set aside, or loads it. Throws Error.
+  // Waits for a program that was set aside, or loads it. Throws Error. Any thread may call it.
   void finish(const bpf_program* program);
   // Waits for all that are loaded beside. Throws Error.
   void finish();
+
+  // Begins to load those that were set aside for the time after (When::after).
+  void begin_rest();
 
   // Before the object is closed: waits until no thread needs it.
   void abandon();
@@ -85,6 +89,7 @@ class Deferred {
   std::map<const bpf_program*, Kept> aside_;
   std::vector<Making> making_;
   bpf_object* object_ = nullptr;
+  std::mutex mutex_;  // of aside_, once the object is loaded
 };
 
 }  // namespace memflame

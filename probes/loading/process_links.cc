@@ -152,9 +152,11 @@ void ProcessLinks::detach(pid_t pid) {
 
 void ProcessLinks::put(const FilePuts& file, pid_t pid, Links& links) const {
   const std::string path = "/proc/self/fd/" + std::to_string(file.file.get());
-  for (const Put& each : file.puts)
+  for (const Put& each : file.puts) {
+    if (each.sites.empty()) continue;
     if (each.whom == PutFor::each || (each.whom == PutFor::first) == (pid == first_))
-      links.uprobes(each.program, path, each.sites, each.kind, pid);
+      links.uprobes(each.program(), path, each.sites, each.kind, pid);
+  }
 }
 
 uint64_t ProcessLinks::unprobed_ns(uint64_t since, uint64_t until) const {

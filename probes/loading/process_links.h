@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -34,7 +35,7 @@ namespace memflame {
 enum class PutFor : uint8_t { each, first, others };
 
 struct Put {
-  int program = -1;  // a descriptor that outlives the links
+  std::function<int()> program;  // its descriptor, which outlives the links; loads it if need be
   UprobeKind kind = UprobeKind::entry;
   std::vector<UprobeSite> sites;
   PutFor whom = PutFor::each;

@@ -218,6 +218,7 @@ uint64_t Session::arm() {
   armed_ = true;
   for (const auto& probe : probes_) probe->accounting->armed(armed_ns_);
   stacks_.unwinder.armed();
+  for (const auto& probe : probes_) probe->loaded.object.load_rest();
   return armed_ns_;
 }
 

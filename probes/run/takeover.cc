@@ -113,7 +113,7 @@ void Takeover::poll() {
 void Takeover::settle() {
   for (const Wanted& each : std::exchange(added_, {})) {
     const bool is_held = each.go_on && each.go_on(true);
-    if (!is_alive(each.pid)) continue;
+    if (!is_held && !is_alive(each.pid)) continue;
     covers_[each.pid] = is_held ? Cover::from_start : Cover::late;
     ++count_;
   }

@@ -107,41 +107,41 @@ void number(AllocRun& run, LoadedProbe& probe, AllocatorProbes& probes, const Lo
   }
 }
 
+// What gives the descriptor of a program, and waits until it is loaded.
+std::function<int()> program_of(LoadedProbe& probe, const char* name) {
+  return [&probe, name] { return bpf_program__fd(probe.object.program(name)); };
+}
+
 // Attaches the probes to the watched processes, or to all that use the file.
 void put_on(AllocRun& run, LoadedProbe& probe, int fd, std::vector<Put> puts) {
   if (run.options().own_links)
     return run.process_links().add({UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), std::move(puts)});
   for (const Put& put : puts)
-    probe.links.uprobes(put.program, "/proc/self/fd/" + std::to_string(fd), put.sites, put.kind, 0);
+    if (!put.sites.empty())
+      probe.links.uprobes(put.program(), "/proc/self/fd/" + std::to_string(fd), put.sites, put.kind,
+                          0);
 }
 
 // `sites` are in the order to attach them (allocators.h): each list made of them keeps it.
 void put_probes(AllocRun& run, LoadedProbe& probe, const std::vector<AllocatorSite>& sites,
                 int fd) {
-  std::vector<UprobeSite> all;
-  std::vector<UprobeSite> returning;
-  std::vector<UprobeSite> others;
-  std::vector<UprobeSite> of_go;
+  std::vector<UprobeSite> all, returning, frees, others, of_go;
   for (const AllocatorSite& site : sites) {
     const UprobeSite where{site.offset, std::bit_cast<uint64_t>(site.shape)};
-    (site.shape.action == bpf::action_free_go ? of_go : all).push_back(where);
-    const bool returns = site.shape.action == bpf::action_allocate && !site.shape.own_end;
-    (returns ? returning : others).push_back(where);
+    const auto action = site.shape.action;
+    (action == bpf::action_free_go ? of_go : all).push_back(where);
+    const bool returns = action == bpf::action_allocate && !site.shape.own_end;
+    (returns ? returning : action == bpf::action_free ? frees : others).push_back(where);
   }
-  const auto program = [&](const char* name) {
-    return bpf_program__fd(probe.object.program(name));
-  };
   const bool own_links = run.options().own_links;
   const UprobeMeans means = uprobe_means(own_links, probe.features);
   const UprobeKind returns = means.multi ? UprobeKind::multi_returns : UprobeKind::returns;
   const UprobeKind entry = means.multi ? UprobeKind::multi_entry : UprobeKind::entry;
-  const int enter =
-      of_go.empty() && means.session && !own_links ? -1 : program("memflame_alloc_enter");
+  const auto enter = program_of(probe, "memflame_alloc_enter");
+  const auto both = program_of(probe, "memflame_alloc_session");
   if (means.session && !own_links)
-    return put_on(
-        run, probe, fd,
-        {{enter, entry, of_go}, {program("memflame_alloc_session"), UprobeKind::session, all}});
-  const int leave = program("memflame_alloc_return");
+    return put_on(run, probe, fd, {{enter, entry, of_go}, {both, UprobeKind::session, all}});
+  const auto leave = program_of(probe, "memflame_alloc_return");
   // Returns are attached before entries, so that the end of every call that is seen to begin is
   // seen, too.
   if (!means.session)
@@ -150,9 +150,9 @@ void put_probes(AllocRun& run, LoadedProbe& probe, const std::vector<AllocatorSi
   // A session link makes all calls return through the kernel, also in processes that it is not for.
   // A C++ exception cannot pass there, so a session link gets only the functions with a return
   // probe.
-  const int both = program("memflame_alloc_session");
   put_on(run, probe, fd,
          {{enter, entry, others, PutFor::each},
+          {program_of(probe, "memflame_alloc_free"), entry, frees, PutFor::each},
           {both, UprobeKind::session, returning, PutFor::first},
           {leave, returns, returning, PutFor::others},
           {enter, entry, returning, PutFor::others}});
@@ -219,8 +219,8 @@ bool attach_usdt(AllocRun& run, LoadedProbe& probe, const LookedAt& at) {
       probe.object.update("usdt_sites", number, site.site);
       probes.push_back({.offset = site.offset, .cookie = number, .counter = site.counter});
     }
-    return Put{bpf_program__fd(probe.object.program(program)),
-               multi ? UprobeKind::multi_entry : UprobeKind::entry, probes};
+    return Put{program_of(probe, program), multi ? UprobeKind::multi_entry : UprobeKind::entry,
+               probes};
   };
   put_on(run, probe, at.fd,
          {put("memflame_usdt_free", pair.free), put("memflame_usdt_alloc", pair.alloc)});

@@ -72,7 +72,8 @@ TEST_CASE("a pid that is used again is another process") {
 TEST_CASE("a process that is named after a file gets that file's probes at once") {
   ProcessLinks links;
   FilePuts file;  // of no file, so that the attempt is seen
-  file.puts.push_back({.program = -1, .kind = UprobeKind::entry, .sites = {{.offset = 1}}});
+  file.puts.push_back(
+      {.program = [] { return -1; }, .kind = UprobeKind::entry, .sites = {{.offset = 1}}});
   links.add(std::move(file));
   CHECK_THROWS_AS(links.add(::getpid()), Error);
 }

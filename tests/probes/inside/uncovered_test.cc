@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,14 +32,22 @@ struct Child {
   std::array<int, 2> pipe{-1, -1};
   pid_t pid = -1;
 
+  // Returns when the shell runs: until then the child is this program.
   explicit Child(const char* script) {
+    std::array<int, 2> begun{-1, -1};  // closed by execl()
     REQUIRE(::pipe(pipe.data()) == 0);
+    REQUIRE(::pipe2(begun.data(), O_CLOEXEC) == 0);
     pid = ::fork();
     REQUIRE(pid >= 0);
-    if (pid != 0) return;
-    ::dup2(pipe[0], 0);
-    ::execl("/bin/sh", "sh", "-c", script, nullptr);
-    ::_exit(1);
+    if (pid == 0) {
+      ::dup2(pipe[0], 0);
+      ::execl("/bin/sh", "sh", "-c", script, nullptr);
+      ::_exit(1);
+    }
+    ::close(begun[1]);
+    char nothing = 0;
+    CHECK(::read(begun[0], &nothing, 1) == 0);
+    ::close(begun[0]);
   }
   ~Child() {
     ::kill(pid, SIGKILL);

@@ -168,8 +168,8 @@ class InsideSession : public LiveRun, private RunFigures {
   LiveBlocks blocks_;
   RingReader reader_;
   CodeTables code_;
-  std::optional<Takeover> takeover_;  // with ProbeOptions::takes_over
   Uncovered uncovered_;
+  std::optional<Takeover> takeover_;  // with ProbeOptions::takes_over; tells uncovered_ at its end
   Guests guests_;
   const std::function<bool(pid_t)> knows_ = [this](pid_t pid) { return guests_.knows(pid); };
   const std::function<void(pid_t)> loses_ = [this](pid_t pid) { guests_.lose(pid); };

@@ -132,8 +132,9 @@ bool Uncovered::holds(pid_t pid, const std::string& path, bool has_agent,
   const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
   if (ids != std::to_string(pid) || !contains(with_descendants(first_), pid)) return false;
   takeover_->hold(pid, program, [this, path, go_on = std::move(go_on)](bool is_counted) {
-    if (!is_counted) executions_.begin(path);
-    return go_on();
+    const bool has_waited = go_on();
+    if (!is_counted || !has_waited) executions_.begin(path);
+    return has_waited;
   });
   return true;
 }

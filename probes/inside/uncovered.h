@@ -32,7 +32,7 @@ class Uncovered : private Holding {
   Uncovered(std::vector<pid_t> first, std::string agent)
       : first_(std::move(first)), agent_(std::move(agent)), attached_(!agent_.starts_with('/')) {}
 
-  // They are to be counted by it, which must outlive this.
+  // They are to be counted by it. It tells who waited in vain, also when it ends: so it ends first.
   void relieve_by(Takeover& takeover) { takeover_ = &takeover; }
 
   // An agent has spoken in a process that runs a new program.

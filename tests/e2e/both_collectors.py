@@ -85,12 +85,16 @@ done = subprocess.run([MEMFLAME, "alloc", "--strict", "-o", path("out.svg"), "--
 equal(f"--strict, which said {done.stderr}", done.returncode, LOSSY)
 
 # A picture on request has both.
-live = Memflame("alloc", "--", "sh", "-c", f"{DYNAMIC} 10000 & {STATIC} 10000; wait", by_rights=True,
+live = Memflame("alloc", "--", "sh", "-c", f"{DYNAMIC} 15000 & {STATIC} 15000; wait", by_rights=True,
                 output="svg")
-time.sleep(2)
-name = run("control", live.process.pid, "snapshot").stdout.strip()
-with open(name, encoding="utf-8") as stream:
-    check("leaker_static" in stream.read(), "the picture has the static program")
+
+
+def has_both():
+    with open(run("control", live.process.pid, "snapshot").stdout.strip(), encoding="utf-8") as stream:
+        return "leaker_static" in stream.read()
+
+
+wait_until(has_both, "the picture has the static program")
 live.stop()
 
 # memflame is killed: whoever waits goes on.

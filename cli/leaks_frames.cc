@@ -70,7 +70,7 @@ std::string process_of(const Recording& recording, SpaceId id) {
   if (!id || id.index >= recording.spaces.size()) return "";
   const Space& space = recording.spaces[id.index];
   return (space.cgroup.empty() ? "" : space.cgroup + ", ") + space.comm + " (" +
-         std::to_string(space.pid) + ")";
+         (space.pid == 0 ? "several" : std::to_string(space.pid)) + ")";
 }
 
 }  // namespace memflame

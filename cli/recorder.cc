@@ -52,8 +52,11 @@ bool Recorder::look(LiveRun& run, double seconds) {
   if (writer_ && !takes_events) run.wait_no_more();
   run.read_pss();
   std::optional<Look> look = axis_.look(run, seconds);
-  if (look || (takes_events && run.waiting_events() >= events_of_a_chunk))
-    add(std::move(look), takes_events ? take_events(run) : EventBatch{});
+  if (look || (takes_events && run.waiting_events() >= events_of_a_chunk)) {
+    EventBatch events = takes_events ? take_events(run) : EventBatch{};
+    if (look && (takes_events || run.waiting_events() == 0)) run.hand_over(axis_.tables());
+    add(std::move(look), std::move(events));
+  }
   writing_since_ = seconds;
   return true;
 }

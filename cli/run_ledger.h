@@ -29,7 +29,7 @@ class RunLedger {
   double seconds() const { return seconds_; }  // of the latest look, since counting began
 
  private:
-  void add(const Look& look);
+  void add(LiveRun& run, const Look& look);
 
   static constexpr double look_seconds = 1;
 

@@ -183,7 +183,7 @@ class Folder {
     const Space& space = recording_.spaces[id.index];
     const std::string pid = "pid " + std::to_string(space.pid);
     std::string name = space.comm.empty() ? "[" + pid + "]" : space.comm;
-    if (options_.pid && !space.comm.empty()) name += " (" + pid + ")";
+    if (options_.pid && !space.comm.empty()) name += " (" + (space.pid == 0 ? "ended" : pid) + ")";
     const StackId cgroup =
         space.cgroup.empty() ? StackId{} : profile_.push({}, space.cgroup, FrameKind::process);
     return profile_.push(cgroup, name, FrameKind::process);

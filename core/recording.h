@@ -96,12 +96,13 @@ struct Mapping {
   uint64_t start = 0, end = 0, offset = 0;
   ModuleId module;
   uint64_t from_ns = 0, until_ns = UINT64_MAX;  // CLOCK_MONOTONIC
+  friend bool operator==(const Mapping&, const Mapping&) = default;
 };
 
 // One incarnation of an address space: from fork or exec (or the start of the run) to exec or exit.
 // A reused pid, and one pid before and after exec, are different spaces.
 struct Space {
-  uint32_t pid = 0;
+  uint32_t pid = 0;  // 0: it stands for processes of one name that have ended
   std::string comm;
   std::string cgroup;   // set if several are watched: "container 0123456789ab", a path; else ""
   SpaceId forked_from;  // inherits that space's mappings as of from_ns

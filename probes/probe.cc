@@ -74,6 +74,21 @@ void Accounting::forget(LoadedProbe& probe, std::span<const uint64_t> keys,
   if (!keys.empty()) probe.object.sums_have_room();
 }
 
+void Accounting::move(LoadedProbe& probe, std::span<StackMove> moves, StackLog& log) {
+  for (StackMove& move : moves) {
+    const char* const map = move.from >> 63 != 0 ? "sums" : "notes";
+    bpf::sum sum{};
+    if (!probe.object.lookup(map, move.from, sum)) continue;
+    probe.object.erase(map, move.from);
+    // For probes that follow blocks, the second column is the number of live ones.
+    move.has_blocks = move.has_blocks || sum.value[1] != 0;
+    StackLog::Values values{};
+    std::ranges::copy(sum.value, values.begin());
+    log.add(probe.number, move.to, values);
+  }
+  probe.object.sums_have_room();
+}
+
 void Accounting::add_figures(const LoadedProbe& probe, std::span<const ValueType> types,
                              Rows& rows) {
   // The place of each column in the kernel's sums, which keep all variances behind the figures.

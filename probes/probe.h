@@ -26,6 +26,7 @@ class Spaces;
 class StackLog;
 struct LoadedProbe;
 struct RunInfo;
+struct StackMove;
 
 // One word after --value.
 struct ProbeValue {
@@ -82,6 +83,13 @@ class Accounting {
   // of these spaces. Nothing adds to them any more.
   virtual void forget(LoadedProbe&, std::span<const uint64_t> keys,
                       std::span<const SpaceId> spaces);
+  // Adds the figures of stacks and notes to those that the log has of others: see Estates. Sets
+  // StackMove::has_blocks. Nothing adds to the first any more.
+  virtual void move(LoadedProbe&, std::span<StackMove> moves, StackLog& log);
+  // False: this probe's figures stay with the processes, also with those that have ended.
+  virtual bool can_move() const { return true; }
+  // Adds an event to figures of one that do not count it: the sums of a copied stack.
+  virtual void add_event(std::span<int64_t> /*sums*/) const {}
   // For a snapshot: adds what the stack with this key ends in, and its group. False leaves the
   // stack out, because its memory belongs to another stack, too.
   virtual bool place(const LoadedProbe&, const StackLog&, uint64_t /*key*/, RawStack&,

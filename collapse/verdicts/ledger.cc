@@ -2,6 +2,7 @@
 #include "collapse/verdicts/ledger.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "collapse/verdicts/judge.h"
 #include "core/error.h"
@@ -59,6 +60,8 @@ void Ledger::add(const Look& look, std::span<const Track> tracks) {
   const uint64_t before_ns = now_ns_;
   if (records_.size() < tracks.size()) records_.resize(tracks.size());
   start_bin(look.time_ns);
+  // They are in other rows from now on.
+  total_blocks_ -= std::exchange(forgotten_blocks_, 0);
   for (const Look::Row& row : look.rows) {
     if (row.track.index >= records_.size() || row.values.size() != width_)
       throw Error("a row of a history does not fit its tracks and columns");
@@ -90,10 +93,35 @@ void Ledger::end_space(SpaceId space) {
   tracks_of_.erase(tracks);
 }
 
-// What a process left stays as it was at its end: later rows only clear tables.
+// What a process left stays as it was at its end, unless its figures go to a space that stands for
+// several ended processes.
+void Ledger::add_to_ended(const Look::Row& row) {
+  TrackRecord& record = records_[row.track.index];
+  const int64_t total_blocks = row.values[columns_.total_count];
+  if (total_blocks == 0) {
+    total_blocks_ -= record.total_blocks;
+    record = {};
+  }
+  if (total_blocks <= record.total_blocks) return;
+  total_blocks_ += total_blocks - record.total_blocks;
+  const int64_t live_blocks = std::max<int64_t>(row.values[columns_.live_count], 0);
+  const int64_t live_bytes = std::max<int64_t>(row.values[columns_.live], 0);
+  if (!stretches_.begins().empty()) {
+    Births& births = births_of(record, stretches_.last());
+    births.blocks += total_blocks - record.total_blocks;
+    births.bytes += std::max<int64_t>(row.values[columns_.total] - record.total_bytes, 0);
+    births.live_blocks += std::max<int64_t>(live_blocks - record.live_blocks, 0);
+    births.live_bytes += std::max<int64_t>(live_bytes - record.live_bytes, 0);
+  }
+  record.live_bytes = record.maximum_bytes = live_bytes;
+  record.live_blocks = live_blocks;
+  record.total_bytes = std::max(live_bytes, row.values[columns_.total]);
+  record.total_blocks = total_blocks;
+}
+
 void Ledger::add_row(const Look::Row& row, uint64_t time_ns) {
   TrackRecord& record = records_[row.track.index];
-  if (record.ended_ns) return;
+  if (record.ended_ns) return add_to_ended(row);
   record.live_bytes = std::max<int64_t>(row.values[columns_.live], 0);
   record.live_blocks = std::max<int64_t>(row.values[columns_.live_count], 0);
   record.total_bytes = std::max(record.live_bytes, row.values[columns_.total]);
@@ -212,6 +240,7 @@ void Ledger::end(uint64_t time_ns) {
 void Ledger::forget(std::span<const TrackId> tracks) {
   for (const TrackId track : tracks) {
     if (track.index >= records_.size()) continue;
+    forgotten_blocks_ += records_[track.index].total_blocks;
     tracks_of_.erase(records_[track.index].space);
     records_[track.index] = {};
   }

@@ -55,6 +55,7 @@ class Ledger {
   void start_bin(uint64_t time_ns);
   void end_space(SpaceId space);
   void add_row(const Look::Row& row, uint64_t time_ns);
+  void add_to_ended(const Look::Row& row);
   void add_survey(const Look& look, std::span<const SpaceId> ended);
   void survey_track(TrackRecord& record, std::span<const Look::Cell> cells, bool is_ending);
   Births& births_of(TrackRecord& record, uint32_t stretch) const;
@@ -75,6 +76,7 @@ class Ledger {
   uint64_t looks_ = 0, looks_per_bin_ = 1;
   uint64_t now_ns_ = 0;
   int64_t total_blocks_ = 0;
+  int64_t forgotten_blocks_ = 0;  // part of them until the next look
   bool is_over_ = false;
 };
 

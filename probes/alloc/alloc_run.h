@@ -100,6 +100,8 @@ class AllocRun : public Accounting {
   bool is_sampled() const override { return target_samples_ || memflame::is_sampled(own_); }
   std::string sampling_in_words() const override;
   int64_t events_of(const int64_t* sums) const override { return sums[3]; }
+  // What --check has found, and who touched pages, name stacks of all processes.
+  bool can_move() const override { return !own_.check && !options_.first_touch; }
   void finish(const LoadedProbe& probe, RecordingRows& rows) override;
   void reconcile(const LoadedProbe& probe, const OsLedger& os, Recording& recording) override;
   void judge(Recording& recording) override;

@@ -49,6 +49,8 @@ class BrkAccounting : public Accounting {
     net_ += static_cast<int64_t>(after) - static_cast<int64_t>(before);
   }
 
+  bool can_move() const override { return false; }
+
   void add_figures(const LoadedProbe& probe, std::span<const ValueType>, Rows& rows) override {
     auto figures = figures_;
     for (const auto& [id, heap] : heaps_) {

@@ -126,6 +126,10 @@ class FaultAccounting : public Accounting {
     return pages_ ? sums[2] : sums[0] + sums[1];
   }
 
+  void add_event(std::span<int64_t> sums) const override {
+    if (pages_) ++sums[2];
+  }
+
   void reconcile(const LoadedProbe& probe, const OsLedger& os, Recording& recording) override {
     const Totals totals =
         is_sampled() ? totals_of_spaces(probe, os) : totals_of_rows(os, recording);

@@ -203,6 +203,8 @@ class KernelAccounting : public Accounting {
   void armed(uint64_t) override { start_ = parse_meminfo(read_file("/proc/meminfo")); }
   void disarmed() override { end_ = parse_meminfo(read_file("/proc/meminfo")); }
 
+  bool can_move() const override { return false; }
+
   void add_figures(const LoadedProbe& probe, std::span<const ValueType> types,
                    Rows& rows) override {
     labels_ = cache_labels(probe);

@@ -125,6 +125,8 @@ class MmapAccounting : public Accounting {
     for (const SpaceId space : spaces) spaces_.erase(space.index);
   }
 
+  bool can_move() const override { return false; }
+
   void add_figures(const LoadedProbe& probe, std::span<const ValueType>, Rows& rows) override {
     auto figures = figures_;
     for (const auto& [id, space] : spaces_)

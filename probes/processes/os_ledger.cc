@@ -69,6 +69,12 @@ void OsLedger::take(const bpf::space_record& record) {
   entries_.erase(record.space);
 }
 
+void OsLedger::begin_estate(SpaceId space, bool has_figures) {
+  Entry nobody;
+  nobody.pid = -1;
+  make_past(space.index, nobody).has_figures = has_figures;
+}
+
 void OsLedger::forget(std::span<const SpaceId> spaces) {
   for (const SpaceId space : spaces) {
     if (!has_ended(space)) continue;
@@ -143,7 +149,7 @@ std::vector<pid_t> OsLedger::pids() const {
   std::map<uint32_t, pid_t> by_space;
   for (const auto& [id, entry] : entries_) by_space[id] = entry.pid;
   for (uint32_t id = 0; id < past_.size(); ++id)
-    if (past_[id].pid != 0 && !past_[id].is_forgotten) by_space[id] = past_[id].pid;
+    if (past_[id].pid > 0 && !past_[id].is_forgotten) by_space[id] = past_[id].pid;
   std::vector<pid_t> pids;
   std::unordered_set<pid_t> known;
   for (const auto& [id, pid] : by_space)

@@ -46,6 +46,9 @@ class OsLedger {
   // Figures of spaces that have ended are not known any more.
   void forget(std::span<const SpaceId> spaces);
 
+  // A space that stands for ended ones, all with figures or all without.
+  void begin_estate(SpaceId space, bool has_figures);
+
   bool has_ended(SpaceId space) const {
     const auto found = entries_.find(space.index);
     return found == entries_.end() ? is_past(space.index) : found->second.ended;
@@ -83,7 +86,7 @@ class OsLedger {
   };
   // A space that has ended and has no entry any more. There may be millions.
   struct Past {
-    pid_t pid = 0;  // 0: there is none
+    pid_t pid = 0;  // 0: there is none; below 0: of no process, it stands for several
     bool has_figures = false;
     bool is_forgotten = false;
   };

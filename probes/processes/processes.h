@@ -65,6 +65,12 @@ class Processes {
             std::move(newly)};
   }
 
+  // A space that stands for processes that have ended, of the name of `like`.
+  void begin_estate(SpaceId id, SpaceId like) {
+    spaces_.begin_estate(id, like);
+    os_.begin_estate(id, os_.has_figures(like));
+  }
+
   // Reads the log of what has been mapped up to now.
   void read_log();
   // Programs begin to follow processes: what the log lost while they were loaded concerned nobody,

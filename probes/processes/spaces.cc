@@ -89,11 +89,11 @@ void Spaces::set_pid(Watched& space, pid_t pid) {
   space.space.pid = static_cast<uint32_t>(pid);
 }
 
-// By space: whether a living one has code from it.
-std::vector<bool> Spaces::parents_of_living() const {
+// By space: whether one that is not forgotten has code from it.
+std::vector<bool> Spaces::parents_of_remembered() const {
   std::vector<bool> parents(spaces_.size());
   for (const Watched& space : spaces_) {
-    if (space.space.pid == 0 || space.ended) continue;
+    if (space.space.pid == 0 || space.is_forgotten) continue;
     for (SpaceId id = space.space.forked_from;
          id && id.index < spaces_.size() && !parents[id.index];
          id = spaces_[id.index].space.forked_from)
@@ -102,19 +102,46 @@ std::vector<bool> Spaces::parents_of_living() const {
   return parents;
 }
 
-std::vector<SpaceId> Spaces::forget(uint64_t time_ns) {
-  const std::vector<bool> parents = parents_of_living();
-  std::vector<SpaceId> newly;
+void Spaces::give_back_forgotten() {
+  const std::vector<bool> parents = parents_of_remembered();
   for (Watched& space : spaces_) {
-    if (!had_ended(space.id, time_ns)) continue;
-    if (!std::exchange(space.is_forgotten, true)) newly.push_back(space.id);
-    if (parents[space.id.index]) continue;
+    if (!space.is_forgotten || space.is_empty || parents[space.id.index]) continue;
     space.space.mappings = std::vector<Mapping>();  // gives back its memory, unlike {}
     space.space.perf_map = std::string();
     space.turns.forget();
     code_.erase(space.id.index);
+    space.is_empty = true;
   }
+}
+
+std::vector<SpaceId> Spaces::forget(uint64_t time_ns) {
+  settled_.clear();
+  std::vector<SpaceId> newly;
+  for (Watched& space : spaces_)
+    if (had_ended(space.id, time_ns) && !std::exchange(space.is_forgotten, true))
+      newly.push_back(space.id);
+  give_back_forgotten();
   return newly;
+}
+
+void Spaces::give_back(std::span<const SpaceId> ended) {
+  for (const SpaceId id : ended) spaces_[id.index].is_forgotten = true;
+  give_back_forgotten();
+}
+
+void Spaces::begin_estate(SpaceId id, SpaceId like) {
+  Watched& estate = watched(id);
+  const Watched& ended = spaces_[like.index];
+  estate.space.comm = ended.space.comm;
+  estate.space.cgroup = ended.space.cgroup;
+  estate.space.from_ns = ended.space.from_ns;
+  estate.ended = true;
+  estate.end_ns = ended.end_ns;
+}
+
+void Spaces::add_code(SpaceId estate, const Mapping& mapping) {
+  std::vector<Mapping>& code = spaces_[estate.index].space.mappings;
+  if (std::ranges::find(code, mapping) == code.end()) code.push_back(mapping);
 }
 
 void Spaces::take(const SidebandRecord& record) {
@@ -177,6 +204,7 @@ void Spaces::settle_ended(uint64_t now_ns) {
   while (!ended_.empty() && ended_.front().first + keep_log_ns < now_ns) {
     const auto [time, id] = ended_.front();
     ended_.pop_front();
+    settled_.push_back(id);
     Watched& space = watched(id);
     const auto pid = static_cast<pid_t>(space.space.pid);
     const auto waiting = unsettled_.find(pid);

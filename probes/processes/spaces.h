@@ -50,6 +50,15 @@ class Spaces {
   // them, once no living space has it from them. Returns those that were not forgotten before.
   std::vector<SpaceId> forget(uint64_t time_ns);
 
+  // Spaces that have ended, and of which the log has nothing more to say, since the last call.
+  std::vector<SpaceId> take_settled() { return std::exchange(settled_, {}); }
+  // A space that stands for processes that have ended: it has the names of `like`, and no pid. It
+  // has ended, too. What code is there is told by add_code().
+  void begin_estate(SpaceId id, SpaceId like);
+  void add_code(SpaceId estate, const Mapping& mapping);
+  // As forget(), of these spaces, which have ended.
+  void give_back(std::span<const SpaceId> ended);
+
   void take(const SidebandRecord& record);
   // `catch_up` hands over, by take(), what the log says up to the moment of the call.
   void set_log(std::function<void()> catch_up) { catch_up_with_log_ = std::move(catch_up); }
@@ -75,6 +84,7 @@ class Spaces {
   // exec's mappings before the exec itself, so the space before it seems to have them, too.
   std::optional<FileUser> user_of(ModuleId file, uint64_t time_ns) const;
   const std::string& name_of(SpaceId id) const { return spaces_[id.index].space.comm; }
+  const std::string& cgroup_of(SpaceId id) const { return spaces_[id.index].space.cgroup; }
   pid_t pid_of(SpaceId id) const { return static_cast<pid_t>(spaces_[id.index].space.pid); }
   bool has_ended(SpaceId id) const { return id.index < spaces_.size() && spaces_[id.index].ended; }
   // Whether it had ended by then.
@@ -133,6 +143,7 @@ class Spaces {
     bool from_exec = false;
     bool ended = false;
     bool is_forgotten = false;
+    bool is_empty = false;  // forgotten, and nothing is left to be given back
     bool has_anonymous_code = false;
     bool changed = false;  // since the last call of changed()
     uint64_t end_ns = UINT64_MAX;
@@ -153,7 +164,8 @@ class Spaces {
   void add_mapping(Watched& space, const Mapping& mapping);
   static bool is_overlaid(const Watched& space, const Mapping& mapping);
   void mark_changed(Watched& space);
-  std::vector<bool> parents_of_living() const;
+  std::vector<bool> parents_of_remembered() const;
+  void give_back_forgotten();
   bool is_replaced(const Watched& space) const;
   uint64_t changes_of(SpaceId id) const;
   const CodeThen& code_then(SpaceId id, uint64_t time_ns);
@@ -179,6 +191,7 @@ class Spaces {
   std::unordered_map<pid_t, std::vector<Seen>> seen_;
   std::deque<std::pair<uint64_t, pid_t>> exited_;   // whose log is to be forgotten, by time
   std::deque<std::pair<uint64_t, SpaceId>> ended_;  // whose log is to be taken over, by time
+  std::vector<SpaceId> settled_;                    // for take_settled()
   std::unordered_map<pid_t, uint32_t> unsettled_;   // how many spaces need a pid's log
   std::unordered_map<pid_t, SpaceId> current_;      // the live space of a pid
   std::unordered_map<uint32_t, CodeThen> code_;     // by space

@@ -41,11 +41,15 @@ class LiveRun {
   // They cannot be taken for a while. A run that makes programs wait for that ends it: events for
   // which there is no room are lost then, see EventLog.
   virtual void wait_no_more() {}
-  // Nobody will ask again for figures of processes that had ended by the time of this look: gives
-  // back what is kept of them, in the tables of the history, too. Returns their tracks, which
-  // belong to other stacks from now on; none if the run keeps everything
-  // (ProbeOptions::forgets_ended).
+  // Gives back what is kept of processes that have ended, in the tables of the history, too.
+  // Returns their tracks, which belong to other stacks from now on. With
+  // ProbeOptions::forgets_ended: of all that had ended by the time of this look, as nobody will ask
+  // again for their figures. Otherwise only if there are many, and what they left is that of
+  // estates then (probes/run/estates.h).
   virtual std::vector<TrackId> forget(const Look& /*look*/, History& /*history*/) { return {}; }
+  // The same for a history that keeps its tables: what many ended processes left is that of estates
+  // in the looks that follow, and no longer theirs. All events up to now must have been taken.
+  virtual void hand_over(const History& /*history*/) {}
   // Reads PSS if it is time, for the looks that follow: PssReadings. What it costs is bounded
   // there, so it is not a part of a look, whose cost decides when the next one is taken.
   virtual void read_pss() = 0;

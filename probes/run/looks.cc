@@ -148,6 +148,18 @@ TrackId Looks::track(const StackLog& log, const Figures& figures, History& histo
   return track;
 }
 
+void Looks::leave(const IsGone& is_gone, const History& history) {
+  std::erase_if(ended_, [&](uint32_t space) { return is_gone(SpaceId{space}); });
+  const auto is_track_gone = [&](const auto& entry) {
+    return is_gone(history.tracks[entry.second.index].space);
+  };
+  std::erase_if(track_of_key_, is_track_gone);
+  std::erase_if(tracks_, is_track_gone);
+  std::erase_if(stacks_, [&](const auto& entry) {
+    return is_gone(history.recording.stacks[entry.second.index].space);
+  });
+}
+
 std::vector<TrackId> Looks::forget(const IsGone& is_gone, History& history) {
   std::erase_if(ended_, [&](uint32_t space) { return is_gone(SpaceId{space}); });
   const auto is_track_gone = [&](const auto& entry) {

@@ -43,6 +43,8 @@ class Looks {
                    const std::string& leaf = "");
   // See LiveRun::forget().
   std::vector<TrackId> forget(const IsGone& is_gone, History& history);
+  // See LiveRun::hand_over(): these spaces have no figures any more.
+  void leave(const IsGone& is_gone, const History& history);
   // The track of a stack's blocks; none if the stack has not been seen.
   TrackId track_of(const StackLog& log, uint64_t key) const;
 

@@ -256,6 +256,8 @@ void Session::poll(int timeout_ms) {
     scan_for_targets();
   }
   processes_.poll_os();
+  // If somebody looks, figures move between two looks.
+  if (armed_ && !looks_ && !options_.events) take_over_ended();
 }
 
 // Whether a watched process has used the file without probes. The log tells of the mappings of a

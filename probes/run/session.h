@@ -16,6 +16,7 @@
 #include "probes/loading/ring.h"
 #include "probes/processes/processes.h"
 #include "probes/reach/tracing.h"
+#include "probes/run/estates.h"
 #include "probes/run/late_files.h"
 #include "probes/run/live_run.h"
 #include "probes/run/looks.h"
@@ -70,6 +71,7 @@ class Session : public LiveRun, private RunFigures {
   size_t waiting_events() const override;
   void read_pss() override { processes_.read_pss(); }
   std::vector<TrackId> forget(const Look& look, History& history) override;
+  void hand_over(const History& history) override;
   TrackId track_of(uint64_t key) const override;
   Recording so_far() override;
   std::vector<pid_t> living() const override { return processes_.os().living(); }
@@ -134,6 +136,7 @@ class Session : public LiveRun, private RunFigures {
   const Scans* scans() const override { return are_scans_complete_ ? &scans_ : nullptr; }
   uint64_t unseen_frees() const override { return first().loaded.object.counters().unseen_frees; }
 
+  std::vector<SpaceId> take_over_ended();
   Recording sums();
   Looks& looks(History& history);
 
@@ -142,6 +145,7 @@ class Session : public LiveRun, private RunFigures {
   RunningProbes probes_;
   Processes processes_;
   StackIntake stacks_;
+  Estates estates_;
   std::unique_ptr<Ring> ring_;            // made when the object is loaded
   std::optional<Looks> looks_;            // made by the first look
   std::vector<RawStackId> event_stacks_;  // in the history, by their numbers in events

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a session has seen: figures, looks, losses, and what it says at the end.
+#include <algorithm>
+#include <unordered_set>
+
 #include "core/units.h"
 #include "probes/run/event_feed.h"
 #include "probes/run/losses.h"
@@ -103,14 +106,46 @@ Look Session::look(History& history, bool survey) {
   return look;
 }
 
-std::vector<TrackId> Session::forget(const Look& look, History& history) {
-  if (!options_.forgets_ended || !has_spaces() || first().accounting->events() != nullptr)
+// What ended processes left goes to estates. Returns the spaces of which nothing is kept any more.
+std::vector<SpaceId> Session::take_over_ended() {
+  if (options_.forgets_ended || !has_spaces() ||
+      !std::ranges::all_of(probes_,
+                           [](const auto& probe) { return probe->accounting->can_move(); }))
     return {};
+  const std::vector<SpaceId> ended = estates_.due(processes_.spaces());
+  if (ended.empty()) return {};
+  Estates::Taken taken = estates_.take_over(ended, stacks_.log, processes_, [this] {
+    return SpaceId{first().loaded.object.new_space()};
+  });
+  for (const auto& probe : probes_)
+    probe->accounting->move(probe->loaded, taken.moves, stacks_.log);
+  stacks_.log.move(taken.moves, [this](uint32_t probe, StackLog::Values& values) {
+    probes_[probe]->accounting->add_event(values);
+  });
+  processes_.spaces().give_back(taken.given_back);
+  return taken.given_back;
+}
+
+std::vector<TrackId> Session::forget(const Look& look, History& history) {
+  if (!options_.forgets_ended) {
+    const std::vector<SpaceId> ended = take_over_ended();
+    if (ended.empty()) return {};
+    const std::unordered_set<SpaceId> gone(ended.begin(), ended.end());
+    return looks(history).forget([&](SpaceId space) { return gone.contains(space); }, history);
+  }
+  if (!has_spaces() || first().accounting->events() != nullptr) return {};
   const auto [is_gone, newly] = processes_.forget(armed_ns_ + look.time_ns);
   if (newly.empty()) return {};
   const std::vector<uint64_t> keys = stacks_.log.forget(is_gone);
   for (const auto& probe : probes_) probe->accounting->forget(probe->loaded, keys, newly);
   return looks(history).forget(is_gone, history);
+}
+
+void Session::hand_over(const History& history) {
+  const std::vector<SpaceId> ended = take_over_ended();
+  if (ended.empty() || !looks_) return;
+  const std::unordered_set<SpaceId> gone(ended.begin(), ended.end());
+  looks_->leave([&](SpaceId space) { return gone.contains(space); }, history);
 }
 
 TrackId Session::track_of(uint64_t key) const {

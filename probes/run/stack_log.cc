@@ -2,6 +2,8 @@
 #include "probes/run/stack_log.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
 namespace memflame {
 namespace {
@@ -68,6 +70,54 @@ void StackLog::copied(uint64_t key, RawStack&& stack, std::span<const LaterCode>
 
 void StackLog::add(uint32_t probe, const bpf::amount_record& record) {
   if (record.column < bpf::columns) amounts_[probe][record.key].at(record.column) += record.value;
+}
+
+void StackLog::for_each_of(const std::function<bool(SpaceId)>& is_wanted,
+                           const std::function<void(uint64_t key, const RawStack&)>& visit) const {
+  for (const auto& [key, stack] : stacks_)
+    if (is_wanted(stack.space)) visit(key, stack);
+}
+
+uint64_t StackLog::keep_own(RawStack&& stack) {
+  uint64_t key = hash_of(stack, {});
+  while (stacks_.contains(key)) key = bpf::stack_key(bpf::mix(key, 1));
+  keep(key, std::move(stack));
+  return key;
+}
+
+void StackLog::add(uint32_t probe, uint64_t key, const Values& values) {
+  Values& sum = amounts_[probe][key];
+  std::ranges::transform(sum, values, sum.begin(), std::plus<>());
+}
+
+void StackLog::move(std::span<const StackMove> moves,
+                    const std::function<void(uint32_t probe, Values&)>& add_event) {
+  const auto take = [&](uint64_t from, uint64_t to, bool is_copy) {
+    bool has_blocks = false;
+    for (auto& [probe, amounts] : amounts_) {
+      auto entry = amounts.extract(from);
+      if (entry.empty()) continue;
+      // For probes that follow blocks, the second column is the number of live ones.
+      has_blocks = has_blocks || entry.mapped()[1] != 0;
+      if (is_copy) add_event(probe, entry.mapped());
+      add(probe, to, entry.mapped());
+    }
+    return has_blocks;
+  };
+  std::unordered_map<uint64_t, uint64_t> target;
+  for (const StackMove& move : moves) target.emplace(move.from, move.to);
+  for (auto copy = copies_.begin(); copy != copies_.end();) {
+    const auto moved = target.find(copy->second);
+    const bool is_needed = moved == target.end() || take(copy->first, moved->second, true);
+    if (is_needed && moved != target.end()) copy->second = moved->second;
+    copy = is_needed ? std::next(copy) : copies_.erase(copy);
+  }
+  for (const StackMove& move : moves) {
+    const bool has_blocks = take(move.from, move.to, false) || move.has_blocks;
+    stacks_.erase(move.from);
+    leaves_.erase(move.from);
+    if (has_blocks && move.from >> 63 != 0) copies_[move.from] = move.to;
+  }
 }
 
 std::vector<uint64_t> StackLog::forget(const IsGone& is_gone) {

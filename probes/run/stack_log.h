@@ -20,6 +20,12 @@
 
 namespace memflame {
 
+// From now on the figures of one stack, or note, are those of another: see Estates.
+struct StackMove {
+  uint64_t from = 0, to = 0;
+  bool has_blocks = false;  // some still live, and name the first
+};
+
 class StackLog {
  public:
   using Values = std::array<int64_t, bpf::columns>;
@@ -32,6 +38,18 @@ class StackLog {
   void keep(uint64_t key, RawStack&& stack) { stacks_.insert_or_assign(key, std::move(stack)); }
   // A figure of a copied stack, of the probe with this number in the run.
   void add(uint32_t probe, const bpf::amount_record& record);
+
+  // The stacks of spaces, by their keys.
+  void for_each_of(const std::function<bool(SpaceId)>& is_wanted,
+                   const std::function<void(uint64_t key, const RawStack&)>& visit) const;
+  // Keeps a stack that nobody announced. Returns its key.
+  uint64_t keep_own(RawStack&& stack);
+  // Adds figures to those of copied stacks.
+  void add(uint32_t probe, uint64_t key, const Values& values);
+  // What was kept of the first stack, or note, is kept of the second from now on. Copies count as
+  // events: `add_event` adds one of a probe to figures in which it is not counted.
+  void move(std::span<const StackMove> moves,
+            const std::function<void(uint32_t probe, Values&)>& add_event);
 
   // Gives back the stacks of spaces that are gone, and their figures. Returns their keys.
   std::vector<uint64_t> forget(const IsGone& is_gone);

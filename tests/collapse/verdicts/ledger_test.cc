@@ -56,6 +56,32 @@ TEST_CASE("all allocations are the sum over the tracks, as of the latest look") 
   CHECK(ledger.total_blocks() == 15);
 }
 
+TEST_CASE("what ended processes left goes to a space that stands for them, once") {
+  const std::vector<Track> tracks{Track{}, Track{{}, SpaceId{1}, ""}, Track{{}, SpaceId{2}, ""}};
+  Ledger ledger(block_types());
+  Look look;
+  look.time_ns = 10;
+  look.rows = {{first, {100, 1, 500, 5}}};
+  look.ended = {SpaceId{1}};
+  ledger.add(look, tracks);
+  CHECK(verdict_on(ledger, first).live_bytes == 100);
+  look.time_ns = 20;
+  look.rows = {{first, {0, 0, 0, 0}}, {second, {100, 1, 500, 5}}};
+  look.ended = {SpaceId{2}};
+  ledger.add(look, tracks);
+  CHECK_FALSE(ledger.verdict(first, {}));
+  CHECK(verdict_on(ledger, second).live_blocks == 1);
+  CHECK(ledger.total_blocks() == 5);
+  // A second process leaves more there.
+  look.time_ns = 30;
+  look.rows = {{second, {300, 2, 800, 8}}};
+  look.ended = {};
+  ledger.add(look, tracks);
+  CHECK(verdict_on(ledger, second).live_bytes == 300);
+  CHECK(verdict_on(ledger, second).ended);
+  CHECK(ledger.total_blocks() == 8);
+}
+
 TEST_CASE("a look that does not fit is an error") {
   const std::vector<Track> tracks{Track{}, Track{}};
   Ledger ledger(block_types());

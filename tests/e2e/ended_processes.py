@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Many processes that have ended: the last 1,000 are kept apart, what the others left is in one place, and no byte is
+lost or counted twice. alloc without looks, leaks with looks that forget, record with looks that go to a file."""
+import re
+import subprocess
+import time
+
+from lib import Memflame, Profile, check, equal, example, losses, path, run
+
+CHILDREN, KEPT_APART = 1600, 1000
+SETTLED = 6  # seconds after the end of a process, when all is known of it
+
+
+def after_many(*command, **how):
+    target = subprocess.Popen([example("many_children"), str(CHILDREN)], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True)
+
+    def go_on(answer):
+        target.stdin.write("go on\n")
+        target.stdin.flush()
+        equal("it goes on", target.stdout.readline(), answer)
+
+    equal("it waits", target.stdout.readline(), "ready\n")
+    memflame = Memflame(*command, "--children", "exact", "-p", target.pid, **how)
+    go_on("done\n")
+    time.sleep(SETTLED)
+    go_on("done\n")  # the end of another process brings on what is to be done about those before
+    time.sleep(2)
+    go_on("")
+    memflame.wait()
+    equal(f"{command[0]}: losses", losses(memflame.summary()), {})
+    return memflame
+
+
+def look(profile, what):
+    equal(f"{what}: left", profile.sum("live", "leave_a_block"), (CHILDREN + 1) * 1000)
+    equal(f"{what}: blocks left", profile.sum("live-count", "leave_a_block"), CHILDREN + 1)
+    equal(f"{what}: allocated", profile.sum("total", "leave_a_block"), (CHILDREN + 1) * 1500)
+
+
+def processes(file):
+    """The names of the processes that are drawn."""
+    with open(file, encoding="utf-8") as text:
+        return set(re.findall(r"many_children \((?:pid \d+|ended)\)", text.read()))
+
+
+alloc = after_many("alloc", "--per-pid")
+look(alloc.profile(), "alloc")
+drawn = processes(alloc.output)
+check("many_children (ended)" in drawn and len(drawn) < CHILDREN, f"{len(drawn)} processes")
+check(len(drawn) > KEPT_APART, f"{len(drawn)} processes")
+
+# The figures move between two looks, in the file of a recording, too.
+record = after_many("record", "--detail", "events", output="mfr")
+run("render", record.output, "--pid", "--format", "json", "-o", path("drawn.json"))
+look(Profile(path("drawn.json")), "record")
+check("many_children (ended)" in processes(path("drawn.json")), "a recording has no ended processes")
+
+# Looks that forget them.
+leaks = after_many("leaks", "1").profile()
+equal("leaks: left", leaks.sum("live", "leave_a_block"), (CHILDREN + 1) * 1000)

@@ -31,6 +31,23 @@ for change in "uid", "net", "user", "pid", "exit-on-socket", "deny-socket", "few
     attached.wait()
     look(attached, f"{change}, attached")
 
+# Without the time stamp counter the worker's blocks cannot be recorded. They are counted, and it runs as it would.
+for change in "time", "strict":
+    for how in "launched", "attached":
+        arguments = ["--", PROGRAM, change]
+        if how == "attached":
+            running = subprocess.Popen([PROGRAM, change, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            equal("it waits", running.stdout.readline(), "ready\n")
+            arguments = ["-p", running.pid]
+        memflame = Memflame("alloc", "--inside", *arguments)
+        if how == "attached":
+            running.communicate("go\n")
+            equal(f"{change}, attached: the program's own end", running.returncode, 6)
+        memflame.wait(6 if how == "launched" else 0)
+        equal(f"{change}: the master", memflame.profile().sum("live", "allocate_in_master"), MASTER)
+        lost = memflame.summary()["losses"]["agent_no_ring"]
+        check(lost["bytes"] >= WORKER + 10 * 1000, f"{change}, {how}: {lost}")
+
 # Programs that are started by another user, or in another network.
 for command in (["setpriv", "--reuid=65534", "--clear-groups"], ["unshare", "-n"]):
     memflame = Memflame("alloc", "--inside", "--", *command, PROGRAM, "uid" if command[0] == "unshare" else "few-calls")

@@ -50,6 +50,7 @@ bool wait_for_answer(Control& control, Process& entry) {
 bool claim_entry() {
   auto& control = *reinterpret_cast<Control*>(inherited.exchange);
   auto* const entries = reinterpret_cast<Process*>(inherited.exchange + processes_at);
+  if (is_timeless()) return false;
   const Ids ids = ids_of_child();
   if (load(control.closed) != 0 || has_memflame_gone(control)) return false;
   const uint32_t index = take_entry(control, entries);

@@ -61,7 +61,8 @@ Control& control_of_run() { return *reinterpret_cast<Control*>(inherited.exchang
 // 0 if memflame does not ask for it, or the process has a filter.
 uint32_t holder(By by) {
   const Control& control = control_of_run();
-  if (by == By::another || load(control.holds) == 0 || load(control.reading) == 0 || is_filtered())
+  if (by == By::another || load(control.holds) == 0 || load(control.reading) == 0 ||
+      is_filtered() || is_timeless())
     return 0;
   return static_cast<uint32_t>(syscall6(__NR_getpid));
 }

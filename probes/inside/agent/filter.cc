@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "filter.h"
 
+#include "join.h"
 #include "sys.h"
 
 namespace memflame::inside {
 
 uint32_t filtered;
+uint32_t timeless;
 
 namespace {
 
@@ -61,6 +63,12 @@ bool begins_filtered(uint64_t filters_of_memflame) {
   return count == nullptr || number_at(count, end) > filters_of_memflame;
 }
 
+bool begins_timeless() {
+  constexpr long get_tsc = 25, tsc_crashes = 2;
+  int mode = 0;
+  return !failed(syscall6(__NR_prctl, get_tsc, as_word(&mode))) && mode == tsc_crashes;
+}
+
 Ids own_ids() {
   if (!is_filtered()) return asked_ids();
   if (id_place != 0) thread_id = id_at(id_place);
@@ -81,73 +89,102 @@ void rest_a_little(uint32_t microseconds, uint64_t ticks_per_ms) {
   while (ticks() - began < microseconds * ticks_per_ms / 1000) __builtin_ia32_pause();
 }
 
+namespace {
+
+// This thread gives it up, and with it those that it makes. The process speaks as long as it may.
+void lose_time() {
+  begin_process();
+  end_thread(self);
+  store(timeless, 1U);
+}
+
+}  // namespace
 }  // namespace memflame::inside
 
-// A filter is about to come: from now on the agent makes no system calls here. Before the agent has
-// found the real functions it calls the kernel itself.
 extern "C" {
 __attribute__((visibility("hidden"))) uint64_t memflame_real_prctl, memflame_real_syscall;
 __attribute__((visibility("hidden"), used)) void memflame_find_real() {
   memflame::inside::find_real();
 }
+
+// A filter is about to come: from now on the agent makes no system calls here. A strict one takes
+// the time stamp counter away, too.
+__attribute__((visibility("hidden"), used)) void memflame_before_prctl(int option, long value) {
+  constexpr int set_seccomp = 22, set_tsc = 26;
+  constexpr long strict = 1, tsc_crashes = 2;
+  if ((option == set_tsc && value == tsc_crashes) || (option == set_seccomp && value == strict))
+    memflame::inside::lose_time();
+  if (option == set_seccomp) memflame::inside::store(memflame::inside::filtered, 1U);
+}
+__attribute__((visibility("hidden"), used)) void memflame_before_syscall(int number, long first,
+                                                                         long second) {
+  constexpr int prctl_number = 157, seccomp_number = 317, set_seccomp = 22;
+  if (number == prctl_number) memflame_before_prctl(static_cast<int>(first), second);
+  if (number == seccomp_number) memflame_before_prctl(set_seccomp, first == 0 ? 1 : 2);
+}
 }
 
+// Before the agent has found the real functions it calls the kernel itself.
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
-#define MEMFLAME_CALLS_KERNEL(name, marks, calls)                        \
-  asm(".text\n"                                                          \
-      ".p2align 4\n"                                                     \
-      ".globl " #name ", memflame_" #name                                \
-      "\n"                                                               \
-      ".hidden memflame_" #name                                          \
-      "\n"                                                               \
-      ".type " #name                                                     \
-      ", @function\n"                                                    \
-      ".type memflame_" #name ", @function\n" #name ":\nmemflame_" #name \
-      ":\n"                                                              \
-      ".cfi_startproc\n"                                                 \
-      "endbr64\n" marks "2: mov memflame_real_" #name                    \
-      "(%rip), %r11\n"                                                   \
-      "test %r11, %r11\n"                                                \
-      "jz 3f\n"                                                          \
-      "jmp *%r11\n"                                                      \
-      "3: push %rdi\npush %rsi\npush %rdx\n"                             \
-      "push %rcx\npush %r8\npush %r9\nsub $8, %rsp\n"                    \
-      ".cfi_adjust_cfa_offset 56\n"                                      \
-      "call memflame_find_real\n"                                        \
-      "add $8, %rsp\npop %r9\npop %r8\npop %rcx\n"                       \
-      "pop %rdx\npop %rsi\npop %rdi\n"                                   \
-      ".cfi_adjust_cfa_offset -56\n"                                     \
-      "mov memflame_real_" #name                                         \
-      "(%rip), %r11\n"                                                   \
-      "test %r11, %r11\n"                                                \
-      "jz 4f\n"                                                          \
-      "jmp *%r11\n"                                                      \
-      "4: " calls                                                        \
-      "syscall\n"                                                        \
-      "cmp $-4096, %rax\n"                                               \
-      "jb 5f\n"                                                          \
-      "mov $-1, %rax\n"                                                  \
-      "5: ret\n"                                                         \
-      ".cfi_endproc\n"                                                   \
-      ".size memflame_" #name ", . - memflame_" #name "\n")
+#define MEMFLAME_CALLS_C(function)               \
+  "push %rdi\npush %rsi\npush %rdx\npush %rcx\n" \
+  "push %r8\npush %r9\npush %rax\n"              \
+  ".cfi_adjust_cfa_offset 56\n"                  \
+  "call " function                               \
+  "\n"                                           \
+  "pop %rax\npop %r9\npop %r8\n"                 \
+  "pop %rcx\npop %rdx\npop %rsi\npop %rdi\n"     \
+  ".cfi_adjust_cfa_offset -56\n"
+
+#define MEMFLAME_CALLS_KERNEL(name, numbers, calls)                                      \
+  asm(".text\n"                                                                          \
+      ".p2align 4\n"                                                                     \
+      ".globl " #name ", memflame_" #name                                                \
+      "\n"                                                                               \
+      ".hidden memflame_" #name                                                          \
+      "\n"                                                                               \
+      ".type " #name                                                                     \
+      ", @function\n"                                                                    \
+      ".type memflame_" #name ", @function\n" #name ":\nmemflame_" #name                 \
+      ":\n"                                                                              \
+      ".cfi_startproc\n"                                                                 \
+      "endbr64\n" numbers "1: " MEMFLAME_CALLS_C(                                        \
+          "memflame_before_" #name) "2: mov memflame_real_" #name                        \
+                                    "(%rip), %r11\n"                                     \
+                                    "test %r11, %r11\n"                                  \
+                                    "jz 3f\n"                                            \
+                                    "jmp *%r11\n"                                        \
+                                    "3: " MEMFLAME_CALLS_C(                              \
+                                        "memflame_find_real") "mov memflame_real_" #name \
+                                                              "(%rip), %r11\n"           \
+                                                              "test %r11, %r11\n"        \
+                                                              "jz 4f\n"                  \
+                                                              "jmp *%r11\n"              \
+                                                              "4: " calls                \
+                                                              "syscall\n"                \
+                                                              "cmp $-4096, %rax\n"       \
+                                                              "jb 5f\n"                  \
+                                                              "mov $-1, %rax\n"          \
+                                                              "5: ret\n"                 \
+                                                              ".cfi_endproc\n"           \
+                                                              ".size memflame_" #name    \
+                                                              ", . - memflame_" #name "\n")
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
-// prctl(PR_SET_SECCOMP, …)
+// prctl(PR_SET_SECCOMP, …), prctl(PR_SET_TSC, …)
 MEMFLAME_CALLS_KERNEL(prctl,
                       "cmp $22, %edi\n"
-                      "jne 2f\n"
-                      "movl $1, memflame_filtered(%rip)\n",
+                      "je 1f\n"
+                      "cmp $26, %edi\n"
+                      "jne 2f\n",
                       "mov $157, %eax\n"
                       "mov %rcx, %r10\n");
-// syscall(SYS_seccomp, …), syscall(SYS_prctl, PR_SET_SECCOMP, …)
+// syscall(SYS_seccomp, …), syscall(SYS_prctl, …)
 MEMFLAME_CALLS_KERNEL(syscall,
                       "cmp $317, %edi\n"
                       "je 1f\n"
                       "cmp $157, %edi\n"
-                      "jne 2f\n"
-                      "cmp $22, %esi\n"
-                      "jne 2f\n"
-                      "1: movl $1, memflame_filtered(%rip)\n",
+                      "jne 2f\n",
                       "mov %rdi, %rax\n"
                       "mov %rsi, %rdi\n"
                       "mov %rdx, %rsi\n"

@@ -14,6 +14,15 @@ extern uint32_t filtered asm("memflame_filtered") __attribute__((visibility("hid
 
 inline bool is_filtered() { return MEMFLAME_UNLIKELY(load(filtered) != 0); }
 
+// A program may give up the processor's time stamp counter: to read it is a crash from then on. Its
+// threads then get no ring, since records need the time; what they allocate is counted as lost.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
+extern uint32_t timeless asm("memflame_timeless") __attribute__((visibility("hidden")));
+
+inline bool is_timeless() { return MEMFLAME_UNLIKELY(load(timeless) != 0); }
+// Asks the kernel whether this thread has given it up.
+bool begins_timeless();
+
 // Whether the program was started with more filters than memflame itself has. Makes only system
 // calls that the dynamic linker has made as well. Without /proc it is taken to have none.
 bool begins_filtered(uint64_t filters_of_memflame);

@@ -170,6 +170,8 @@ bool shake_hands(const char* address) {
   // With a folder the program was started, else memflame came into it and has looked.
   if (run.folder[0] != 0 && begins_filtered(run.filters)) store(filtered, 1U);
   if (is_filtered()) return false;
+  if (begins_timeless()) store(timeless, 1U);
+  if (is_timeless()) return false;
   Hello hello;
   hello.token = run.token;
   hello.time = ticks();

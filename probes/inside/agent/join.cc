@@ -181,6 +181,10 @@ Thread* begin_thread() {
   Here* const process = begin_process();
   const uint32_t run = process != nullptr ? load(process->control->reading) : 0;
   if (run == 0) return nullptr;
+  if (is_timeless()) {
+    lacks_ring = true;
+    return nullptr;
+  }
   Thread* const thread = self != nullptr ? self : new_thread();
   lacks_ring = thread == nullptr;
   if (thread == nullptr) return nullptr;

@@ -6,8 +6,11 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
+#include <string_view>
 
 #include "core/elf/symbols.h"
 #include "core/elf/valgrind.h"
@@ -40,6 +43,33 @@ bool brings_malloc(const std::string& program) {
 
 namespace {
 
+constexpr std::array<std::string_view, 6> first_libraries{
+    "libasan.so.",       "libtsan.so.",       "libhwasan.so.",
+    "libclang_rt.asan-", "libclang_rt.tsan-", "libclang_rt.hwasan-"};
+
+// Whether one of the libraries that it names must come before all others.
+bool needs_first_library(int file) {
+  const ImageBytes image(file);
+  const std::optional<ElfImage> elf = ElfImage::open(image);
+  bool found = false;
+  if (!elf) return found;
+  for (const Elf64_Shdr& section : elf->sections()) {
+    if (section.sh_type != SHT_DYNAMIC || section.sh_link >= elf->sections().size()) continue;
+    const ImageRange entries = raw_section_bytes(image, section);
+    const ImageRange names = raw_section_bytes(image, elf->sections()[section.sh_link]);
+    const std::string_view text(reinterpret_cast<const char*>(names.bytes.data()),
+                                names.bytes.size());
+    for_each_in<Elf64_Dyn>(entries.bytes, [&](const Elf64_Dyn& entry) {
+      if (entry.d_tag != DT_NEEDED || entry.d_un.d_val >= text.size()) return;
+      const std::string_view name = text.substr(entry.d_un.d_val);
+      found = found || std::ranges::any_of(first_libraries, [&](std::string_view beginning) {
+                return name.starts_with(beginning);
+              });
+    });
+  }
+  return found;
+}
+
 // The command has memflame's user.
 bool gains_rights(const struct stat& file) {
   return ((file.st_mode & S_ISUID) != 0 && file.st_uid != ::geteuid()) ||
@@ -67,9 +97,25 @@ std::string reason_in(const std::string& program, bool preloaded) {
     const auto at = static_cast<off_t>(header.e_phoff + i * sizeof(segment));
     if (::pread(file.get(), &segment, sizeof(segment), at) != static_cast<ssize_t>(sizeof(segment)))
       return "";
-    if (segment.p_type == PT_INTERP) return brings_malloc(program) ? own_allocator : "";
+    if (segment.p_type != PT_INTERP) continue;
+    if (preloaded && needs_first_library(file.get()))
+      return "it is made with a sanitizer, whose runtime must come first";
+    return brings_malloc(program) ? own_allocator : "";
   }
   return is_valgrind_tool(file.get()) ? seen_by_nobody : "it is linked statically";
+}
+
+bool is_barred(const std::string& program) {
+  const UniqueFd file = open_file(program);
+  return file && (elf_class(file.get()) == ElfClass::other || needs_first_library(file.get()));
+}
+
+std::string program_at(const std::string& path) {
+  try {
+    return program_file(find_program(path));
+  } catch (const Error&) {
+    return "";
+  }
 }
 
 std::string executed_file(pid_t pid, const std::string& path) {

@@ -14,6 +14,13 @@ inline constexpr const char* own_allocator = "its allocator is part of the progr
 // `preloaded`: the agent comes with its start.
 std::string reason_in(const std::string& program, bool preloaded = true);
 
+// Whether a program does not run as it would if its environment brings the agent: it begins with a
+// runtime that must be the first library, or its loader says that the agent does not fit.
+bool is_barred(const std::string& program);
+
+// The file that runs if memflame executes this path; "" if there is none.
+std::string program_at(const std::string& path);
+
 // Whether a program brings malloc() itself: all calls go there, whatever is loaded before
 // libraries.
 bool brings_malloc(const std::string& program);

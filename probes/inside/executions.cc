@@ -33,13 +33,7 @@ std::string path_of(const Execution& told) {
   return path;
 }
 
-std::string reason_for(const std::string& path) {
-  try {
-    return reason_in(program_file(find_program(path)));
-  } catch (const Error&) {
-    return "";
-  }
-}
+std::string reason_for(const std::string& path) { return reason_in(program_at(path)); }
 
 }  // namespace
 
@@ -56,7 +50,8 @@ void Executions::take(Exchange& exchange, Holding* holding) {
     if (state == execution_begins) {
       begin(next, holding);
     } else if (state == execution_failed) {
-      const auto pid = static_cast<pid_t>(taken_once(next.holder));
+      const bool is_spawned = taken_once(next.is_spawned) != 0;
+      const auto pid = is_spawned ? 0 : static_cast<pid_t>(taken_once(next.holder));
       if (holding == nullptr || pid == 0 || !holding->let_go(pid)) undo(path_of(next));
     } else {
       if (waits_ns_ == 0) waits_ns_ = monotonic_ns();
@@ -77,7 +72,10 @@ void Executions::begin(Execution& told, Holding* holding) {
     return std::atomic_ref(told.holder).compare_exchange_strong(waits, 0);
   };
   if (holder == 0) return begin(path);
-  if (holding != nullptr && holding->holds(static_cast<pid_t>(holder), path, has_agent, go_on))
+  if (holding != nullptr && has_agent)
+    publish(told.bars_agent, uint32_t{holding->bars_agent(static_cast<pid_t>(holder), path)});
+  if (holding != nullptr && taken_once(told.is_spawned) == 0 &&
+      holding->holds(static_cast<pid_t>(holder), path, has_agent, go_on))
     return;
   go_on();
   begin(path);

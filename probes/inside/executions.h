@@ -25,6 +25,8 @@ class Holding {
   Holding(const Holding&) = delete;
   Holding& operator=(const Holding&) = delete;
   virtual ~Holding() = default;
+  // Whether the program would not run with an agent. `pid`: as the process says that executes it.
+  virtual bool bars_agent(pid_t pid, const std::string& path) = 0;
   // Whether the process is to wait: `go_on` lets it execute the program, and returns false if it
   // has not waited so long. `pid`: as it says. `has_agent`: the program's environment brings one.
   virtual bool holds(pid_t pid, const std::string& path, bool has_agent,
@@ -35,7 +37,7 @@ class Holding {
 
 class Executions {
  public:
-  // What agents have told since the last call. `holding`: null = nobody is to wait.
+  // What agents have told since the last call. `holding`: null = nobody is to wait for long.
   void take(Exchange& exchange, Holding* holding = nullptr);
   // A program is executed, in which no agent has spoken yet.
   void begin(const std::string& path);

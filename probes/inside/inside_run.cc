@@ -97,7 +97,9 @@ InsideSetup::~InsideSetup() = default;
 
 std::vector<std::string> InsideSetup::variables() const {
   std::vector<std::string> variables{exchange_->variable()};
-  if (!agent_.empty()) variables.push_back(inside::preload_variable(agent_));
+  const std::vector<std::string>& command = run_.options.target.command;
+  const bool is_barred = !command.empty() && inside::is_barred(inside::program_at(command[0]));
+  if (!agent_.empty() && !is_barred) variables.push_back(inside::preload_variable(agent_));
   return variables;
 }
 
@@ -118,11 +120,7 @@ bool may_take_over(const ProbeOptions& options) {
 }
 
 std::string no_agent_in(const std::string& command) {
-  try {
-    return inside::reason_in(program_file(find_program(command)));
-  } catch (const Error&) {
-    return "";
-  }
+  return inside::reason_in(inside::program_at(command));
 }
 
 Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {

@@ -116,7 +116,7 @@ uint64_t InsideSession::arm() {
     reader_.tell(*told_);
   }
   publish(exchange_.control().heartbeat, now_ticks());
-  publish(exchange_.control().holds, uint32_t{takeover_.has_value()});
+  publish(exchange_.control().holds, uint32_t{!options_.target.command.empty()});
   publish(exchange_.control().reading, exchange_.run());
   return armed_ns_;
 }

@@ -35,7 +35,7 @@ namespace memflame::inside {
 // network namespaces. A Hello has the token. FILTERS: how many seccomp filters memflame has.
 inline constexpr char socket_variable[] = "MEMFLAME_INSIDE";
 
-inline constexpr uint32_t protocol_version = 9;
+inline constexpr uint32_t protocol_version = 10;
 inline constexpr uint32_t most_processes = 16384;
 inline constexpr uint32_t most_executions = 256;  // that memflame has not taken yet
 // A thread each, of all processes together. Agents map all of them, and mlockall() makes all of
@@ -161,12 +161,13 @@ enum ExecutionState : uint32_t { execution_untold, execution_begins, execution_f
 // the state last; memflame sets it back.
 struct alignas(64) Execution {
   uint32_t state;
-  // The process, as it sees itself, that becomes the program; 0 = another one does. With
-  // Control::holds it waits until memflame sets this to 0: the kernel's probes are there by then,
-  // if no agent can be in the program.
+  // With Control::holds: the process, as it sees itself, which waits until memflame sets this to 0.
+  // The kernel's probes are there by then, if no agent can be in the program.
   uint32_t holder;
+  uint32_t is_spawned;    // another process becomes the program, not the one that waits
   uint32_t has_no_agent;  // its environment does not bring one
-  char path[116];         // cut, and ends with 0
+  uint32_t bars_agent;    // memflame: the program would not run with one, leave it out
+  char path[108];         // cut, and ends with 0
 };
 
 struct alignas(64) Process {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/inside/uncovered.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 
 #include "core/elf/valgrind.h"
 #include "core/units.h"
@@ -122,15 +125,30 @@ void Uncovered::retire(pid_t pid) {
   found_.erase(known);
 }
 
-// Only in a process that sees its own id as memflame does, and that descends from those that are
-// looked at: what it says might be untrue.
+// Whether a process sees its own id as memflame does, and descends from those that are looked at:
+// what it says might be untrue.
+bool Uncovered::is_own(pid_t pid) const {
+  const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
+  return ids == std::to_string(pid) && contains(with_descendants(first_), pid);
+}
+
+// Whether the agent's file is not there in what the process takes for the root folder.
+bool Uncovered::lacks_agent(pid_t pid) const {
+  return ::access((proc_path(pid, "root") + agent_).c_str(), F_OK) != 0 && errno == ENOENT;
+}
+
+bool Uncovered::bars_agent(pid_t pid, const std::string& path) {
+  if (!is_own(pid)) return is_barred(program_at(path));
+  return lacks_agent(pid) || is_barred(executed_file(pid, path));
+}
+
 bool Uncovered::holds(pid_t pid, const std::string& path, bool has_agent,
                       std::function<bool()> go_on) {
   const std::string program = executed_file(pid, path);
-  const std::string reason = program.empty() ? "" : reason_in(program);
-  if (program.empty() || reason == seen_by_nobody || (has_agent && reason.empty())) return false;
-  const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
-  if (ids != std::to_string(pid) || !contains(with_descendants(first_), pid)) return false;
+  if (takeover_ == nullptr || program.empty() || !is_own(pid)) return false;
+  const std::string reason = reason_in(program);
+  const bool is_seen = has_agent && reason.empty() && !lacks_agent(pid);
+  if (reason == seen_by_nobody || is_seen) return false;
   takeover_->hold(pid, program, [this, path, go_on = std::move(go_on)](bool is_counted) {
     const bool has_waited = go_on();
     if (!is_counted || !has_waited) executions_.begin(path);
@@ -139,7 +157,7 @@ bool Uncovered::holds(pid_t pid, const std::string& path, bool has_agent,
   return true;
 }
 
-bool Uncovered::let_go(pid_t pid) { return takeover_->let_go(pid); }
+bool Uncovered::let_go(pid_t pid) { return takeover_ != nullptr && takeover_->let_go(pid); }
 
 void Uncovered::forget(pid_t pid) {
   std::erase(first_, pid);

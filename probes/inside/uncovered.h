@@ -42,9 +42,7 @@ class Uncovered : private Holding {
   // An agent has spoken, but is not let in.
   void turn_away(pid_t pid) { executions_.settle(pid); }
   // What processes have executed, before those in which an agent speaks are met.
-  void take_executions(Exchange& exchange) {
-    executions_.take(exchange, takeover_ != nullptr ? this : nullptr);
-  }
+  void take_executions(Exchange& exchange) { executions_.take(exchange, this); }
   // Looks at this process, too, into which an agent comes.
   void add(pid_t pid);
   bool is_counted_by_kernel(pid_t pid) const {
@@ -80,8 +78,11 @@ class Uncovered : private Holding {
     int64_t first = 0, last = 0;  // bytes that were resident when it was looked at
     Takeover::Cover cover = Takeover::Cover::none;
   };
+  bool bars_agent(pid_t pid, const std::string& path) override;
   bool holds(pid_t pid, const std::string& path, bool has_agent,
              std::function<bool()> go_on) override;
+  bool is_own(pid_t pid) const;
+  bool lacks_agent(pid_t pid) const;
   bool let_go(pid_t pid) override;
   Takeover::Cover cover_of(const Found& found) const;  // of the program that runs now
   bool has_found(pid_t pid) const;

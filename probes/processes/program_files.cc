@@ -125,6 +125,10 @@ std::string program_file(const std::string& program) {
   return file;
 }
 
+bool has_usual_loader(const std::string& program) {
+  return interpreter_of(program_file(program)) == "/lib64/ld-linux-x86-64.so.2";
+}
+
 std::vector<std::string> libraries_of(const std::string& program, const std::string& preload,
                                       const std::string& user) {
   std::vector<std::string> libraries;

@@ -23,6 +23,9 @@ UniqueFd open_file(const std::string& path);
 // The program that runs: a script's interpreter, also of an interpreter that is a script.
 std::string program_file(const std::string& program);
 
+// Whether the program's loader is that of the machine's C library: it may be asked for libraries.
+bool has_usual_loader(const std::string& program);
+
 // The program and the shared libraries that the dynamic loader would map for it. Asks the loader
 // with LD_PRELOAD=`preload`: the program itself does not run, but the loader that it names does, as
 // `user` (memflame's user if that is "").

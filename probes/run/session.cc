@@ -10,7 +10,6 @@
 
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/processes/program_files.h"
 #include "probes/run/event_feed.h"
 #include "probes/run/run.h"
 
@@ -21,6 +20,7 @@ constexpr uint64_t mappings_interval_ns = 2'000'000;
 constexpr unsigned records_a_clock = 16;  // reading the clock takes as long as most records
 constexpr int event_priority = -10;
 constexpr uint64_t scan_interval_ns = 5'000'000'000;
+constexpr uint64_t exec_ns = 1'000'000;  // more than execve() takes
 
 bpf::config make_config(const ProbeOptions& options, const KernelFeatures& features,
                         const PidNamespace& pids) {
@@ -63,14 +63,6 @@ RunningProbes running(const std::vector<ProbeRun>& probes) {
   for (const ProbeRun& probe : probes)
     running.push_back(std::make_unique<RunningProbe>(probe, static_cast<uint32_t>(running.size())));
   return running;
-}
-
-// With the resident pages that the OS counts now.
-bpf::space space_with(const OsMemory& now, bpf::space space = {}) {
-  space.rss[0] = now.rss_file / page_bytes;
-  space.rss[1] = now.rss_anon / page_bytes;
-  space.rss[3] = now.rss_shmem / page_bytes;
-  return space;
 }
 
 bool begins(uint32_t reason) {
@@ -138,62 +130,6 @@ void Session::load_follower(RunningProbe& probe, bpf::config config) {
 
 Session::~Session() {
   for (const auto& probe : probes_) probe->loaded.links.detach();
-}
-
-// A probe whose stacks belong to no process need not follow all processes of the system.
-std::vector<pid_t> Session::targets_now() const {
-  if (options_.target.whole_system() && !first().probe.user_stacks) return {};
-  return processes_.present();
-}
-
-void Session::add_target(pid_t pid, bool waits_for_exec) {
-  if (waits_for_exec || options_.target.one_by_one) processes_.pids().look();  // it is new
-  const auto tgid = static_cast<uint32_t>(processes_.pids().initial(pid));
-  if (tgid == 0) return;  // it has ended
-  BpfObject& object = first().loaded.object;
-  bpf::process process{};
-  process.waits_for_exec = waits_for_exec;
-  if (!waits_for_exec) {
-    bpf::process known{};
-    if (object.lookup("processes", tgid, known)) return;  // followed since its fork
-    process.space = object.new_space();
-    const SpaceId space{process.space};
-    process.code = stacks_.unwinder.claim(space);
-    const std::optional<OsMemory> now = armed_ ? read_memory(pid) : std::nullopt;
-    object.update("spaces", process.space, now ? space_with(*now) : bpf::space{});
-    processes_.adopt(space, pid);
-    for (const auto& probe : probes_) probe->accounting->begin(space, pid, false);
-  }
-  object.update("processes", tgid, process);
-  for (const auto& probe : probes_) probe->accounting->on_target(pid);
-}
-
-void Session::drop_target(pid_t pid) {
-  first().loaded.object.erase("processes", static_cast<uint32_t>(processes_.pids().initial(pid)));
-  bpf::space_record gone{};
-  gone.reason = bpf::space_end;
-  gone.by = bpf::by_nobody;
-  gone.tgid = static_cast<uint32_t>(pid);
-  gone.time = monotonic_ns();
-  for (const auto& probe : probes_) probe->accounting->on_process(gone);
-}
-
-void Session::expect_program(const std::string& file) {
-  Module program;
-  program.path = file;
-  program.file = SharedFd(open_file(file).release());
-  if (program.file.get() < 0) return;
-  for (const auto& probe : probes_) probe->accounting->attach_module(probe->loaded, program);
-}
-
-bool Session::is_attached() const {
-  return std::ranges::all_of(probes_,
-                             [](const auto& probe) { return probe->accounting->is_attached(); });
-}
-
-void Session::add_present_targets() {
-  processes_.pids().look();
-  for (const pid_t pid : targets_now()) add_target(pid, false);
 }
 
 void Session::attach() {
@@ -265,8 +201,11 @@ void Session::poll(int timeout_ms) {
 bool Session::is_late(ModuleId file) const {
   if (!armed_ || !options_.until_exec) return armed_;
   const std::optional<FileUser> user = processes_.spaces().user_of(file, monotonic_ns());
-  const std::optional<bpf::process> process = user ? watched(user->pid) : std::nullopt;
-  return process && process->waits_for_exec == 0;
+  if (!user) return false;
+  if (const std::optional<bpf::process> process = watched(user->pid))
+    return process->waits_for_exec == 0;
+  // It has ended, or what it executed is not watched, and the kernel mapped that just before.
+  return user->until_ns != UINT64_MAX && user->from_ns + exec_ns < user->until_ns;
 }
 
 // Processes come that the programs in the kernel cannot choose.

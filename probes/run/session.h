@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,6 +32,9 @@ namespace memflame {
 class ExitWatch;
 class Observer;
 
+// A space with the resident pages that the OS counts now.
+bpf::space space_with(const OsMemory& now, bpf::space space = {});
+
 class Session : public LiveRun, private RunFigures {
  public:
   // Loads the probes' objects, and begins to watch processes begin and end. Throws Error.
@@ -44,8 +48,8 @@ class Session : public LiveRun, private RunFigures {
   // It is none any more: what it did remains.
   void drop_target(pid_t pid);
   bool is_target(pid_t pid) const { return watched(pid).has_value(); }
-  // A program that a target is about to execute: its probes come first.
-  void expect_program(const std::string& file);
+  // A program that a target is about to execute: its probes come first, and those of its libraries.
+  void expect_program(pid_t pid, const std::string& file);
   // Whether all targets and programs that were named by now have their probes.
   bool is_attached() const;
   // Adds all processes of the target that exist now.
@@ -112,6 +116,7 @@ class Session : public LiveRun, private RunFigures {
   void on_space(const bpf::space_record& record);
   bool is_after_end(const bpf::space_record& record) const;
   bool is_late(ModuleId file) const;
+  void attach_file(const std::string& path, UniqueFd file);
   void look_at_mappings();
   void scan_for_targets();
   RunningProbe& first() { return *probes_.front(); }
@@ -154,6 +159,7 @@ class Session : public LiveRun, private RunFigures {
   uint64_t armed_ns_ = 0;
   uint64_t disarmed_ns_ = 0;  // 0: counting has not ended
   LateFiles late_files_;
+  std::set<std::string> expected_;  // programs whose libraries have their probes
   bool armed_ = false;
   Scans scans_;
   bool are_scans_complete_ = false;

@@ -69,7 +69,7 @@ std::unique_ptr<Takeover::Begun> Takeover::begin(const ProbeRun& run, Observer& 
   for (const Wanted& each : wanted) session->add_target(each.pid, !each.program.empty());
   session->attach();
   for (const Wanted& each : wanted)
-    if (!each.program.empty()) session->expect_program(each.program);
+    if (!each.program.empty()) session->expect_program(each.pid, each.program);
   session->poll(0);
   session->arm();
   return std::make_unique<Begun>(Begun{std::move(session), std::move(wanted)});
@@ -100,7 +100,7 @@ void Takeover::poll() {
   if (!session_) return;
   session_->poll(0);  // what a process was before is over, before it is added again
   for (Wanted& each : std::exchange(wanted_, {})) {
-    if (!each.program.empty()) session_->expect_program(each.program);
+    if (!each.program.empty()) session_->expect_program(each.pid, each.program);
     session_->add_target(each.pid, !each.program.empty());
     added_.push_back(std::move(each));
   }

@@ -2,6 +2,7 @@
 """alloc -- COMMAND with the rights for BPF: agents count what they can be in, the kernel's probes all else, in one run.
 A program that no agent can be in waits for its probes before its first instruction, however soon it ends."""
 import os
+import shutil
 import subprocess
 import time
 
@@ -71,6 +72,33 @@ os.chmod(STATIC, 0o644)
 command = f"import os\ntry: os.execv('{STATIC}', ['x'])\nexcept OSError: os.execv('{DYNAMIC}', ['{DYNAMIC}'])"
 equal("a program that cannot be executed", kept(PYTHON, "-c", command), 0)
 os.chmod(STATIC, 0o755)
+
+# A program that would not run with the agent before its own runtime: it does not get it, however it is executed.
+SANITIZED = path("sanitized")
+subprocess.run(["gcc", "-O1", "-fsanitize=address", "-o", SANITIZED, path("leaker.c")], check=True)
+os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
+memflame = Memflame("alloc", "--", "sh", "-c", f"{SANITIZED} || exit 9; true", by_rights=True).wait()
+# Its allocator is in a library that nobody has met before.
+check(memflame.profile().sum("live", "keep") == BLOCKS * BLOCK or "libasan" in memflame.stderr(), memflame.stderr())
+equal("with a sanitizer, the command itself", kept(SANITIZED), 0)
+spawns = f"import os, sys; sys.exit(os.waitpid(os.posix_spawn('{SANITIZED}', ['x'], os.environ), 0)[1])"
+for command in ([PYTHON, "-c", spawns], ["sh", "-c", f"{SANITIZED} || exit 9; true"], [SANITIZED]):
+    memflame = Memflame("alloc", "--inside", "--", *command).wait()
+    equal(f"{command}, inside: {memflame.stderr()}", memflame.summary()["losses"]["process_uncovered"]["events"], 1)
+    check("its runtime must come first" in memflame.stderr().replace("whose", "its"), memflame.stderr())
+
+# Another root folder, where the agent's library is not: the loader would complain in the program's own name.
+ROOT = path("root")
+os.makedirs(f"{ROOT}/lib64")
+shutil.copy(DYNAMIC, f"{ROOT}/leaker")
+for library in subprocess.run(["ldd", DYNAMIC], capture_output=True, text=True, check=True).stdout.split():
+    if library.startswith("/"):
+        os.makedirs(ROOT + os.path.dirname(library), exist_ok=True)
+        shutil.copy(library, ROOT + library)
+memflame = Memflame("alloc", "--", "chroot", ROOT, "/leaker", "500", by_rights=True).wait()
+equal(f"in another root folder: {memflame.stderr()}", memflame.profile().sum("live", "keep"), BLOCKS * BLOCK)
+check("ld.so" not in memflame.stderr(), memflame.stderr())
+del os.environ["ASAN_OPTIONS"]
 
 # Another process than the one that asks becomes the program: its id is not known before. It is found while it runs.
 spawned = f"import os; os.waitpid(os.posix_spawn('{STATIC}', ['x', '4000', 'fork'], os.environ), 0)"

@@ -256,9 +256,10 @@ std::vector<std::string> Uncovered::notes() const {
     names.resize(std::min(names.size(), most_named));
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : "; ") + name;
+    if (!list.empty()) list = " (" + list + (count > names.size() ? "; …" : "") + ")";
     notes.push_back(with_commas(static_cast<int64_t>(count)) +
-                    (count == 1 ? " process was " : " processes were ") + std::move(what) + " (" +
-                    list + (count > names.size() ? "; …" : "") + "): " + why);
+                    (count == 1 ? " process was " : " processes were ") + std::move(what) + list +
+                    ": " + why);
   };
   std::vector<std::string> unseen = names(Takeover::Cover::none);
   for (const std::string& name : executions_.names())

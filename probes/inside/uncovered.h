@@ -68,6 +68,7 @@ class Uncovered : private Holding {
   void excuse_starting(const std::function<bool(pid_t)>& knows);
 
   size_t count() const;
+  bool is_told_damaged() const { return executions_.is_damaged(); }
   // How many were counted by the kernel's probes, but not from their beginning.
   size_t late() const;
   // "2 processes were not seen (sh 12: it is linked statically, +1.2 MiB; …)"; none if all were.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/inside/uncovered.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "core/elf/valgrind.h"
@@ -175,6 +177,12 @@ bool Uncovered::is_uncovered(pid_t pid, bool has_spoken) {
   return false;
 }
 
+// Until it executes its program, it is a copy of memflame.
+void Uncovered::look_at_silent(pid_t pid) {
+  if (program_mark(pid) != program_mark(::getpid()))
+    silent_bytes_ = std::max(silent_bytes_, resident_of(pid));
+}
+
 void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
                             const std::function<void(pid_t)>& lose) {
   // A run may go on for weeks, and get more of them. A command is missed in the end.
@@ -189,7 +197,9 @@ void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
     }
     // A command in which no agent ever speaks is an error in the end.
     const bool has_spoken = knows(pid);
-    if ((contains(first_, pid) && !has_spoken) || !is_uncovered(pid, has_spoken)) continue;
+    const bool is_silent = contains(first_, pid) && !has_spoken;
+    if (is_silent) look_at_silent(pid);
+    if (is_silent || !is_uncovered(pid, has_spoken)) continue;
     suspects.insert(pid);
     if (!suspects_.contains(pid)) continue;
     executions_.settle(pid);

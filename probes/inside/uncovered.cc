@@ -157,9 +157,10 @@ bool Uncovered::has_silent_agent(pid_t pid) const {
 void Uncovered::meet(pid_t pid) {
   executions_.settle(pid);
   hear(pid);
-  // Under valgrind, the agent speaks in a program whose allocator valgrind has replaced.
+  // Under valgrind, the agent speaks also in a program whose allocator valgrind has replaced.
   const std::string reason = reason_in(proc_path(pid, "exe"), false);
-  if (reason == own_allocator || reason == seen_by_nobody) return find(pid);
+  if (reason == own_allocator || (reason == seen_by_nobody && has_valgrind_malloc(pid)))
+    return find(pid);
   // A program that took long to start was taken for one without an agent.
   if (!has_found(pid)) return;
   found_.erase(pid);

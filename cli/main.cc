@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // memflame: which code paths are eating the memory?
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
@@ -135,6 +136,19 @@ int run_without_command(const Arguments& arguments) {
   return 0;
 }
 
+// Beside a command, whose status memflame's is, its own failures have another one, also those from
+// before the command is started: an output that cannot be written.
+template <class Run>
+int measure(const Arguments& arguments, const Run& run) {
+  try {
+    return run(arguments);
+  } catch (const Error& error) {
+    const bool has_command = std::ranges::find(arguments, "--") != arguments.end();
+    if (!has_command || error.exit_code != ExitCode::failure) throw;
+    throw Error(error.what(), ExitCode::command_failed, error.form);
+  }
+}
+
 int dispatch(const Arguments& arguments) {
   if (arguments.empty()) {
     print_main_help(std::cerr);
@@ -148,12 +162,14 @@ int dispatch(const Arguments& arguments) {
   }
   if (name.starts_with('-')) return run_without_command(arguments);
   for (const Probe* probe : probes())
-    if (probe->name == name) return run_probe_command(*probe, rest);
+    if (probe->name == name)
+      return measure(rest, [&](const Arguments& own) { return run_probe_command(*probe, own); });
   for (const Stage& watcher : watchers)
-    if (watcher.name == name) return watcher.run(rest);
+    if (watcher.name == name) return measure(rest, watcher.run);
   for (const Stage& stage : stages) {
     if (stage.name != name) continue;
-    if (stage.watches == nullptr || !stage.watches(rest)) keep_privileges_for(Step::writing);
+    if (stage.watches != nullptr && stage.watches(rest)) return measure(rest, stage.run);
+    keep_privileges_for(Step::writing);
     return stage.run(rest);
   }
   throw Error("there is no command '" + name + "'; see 'memflame --help'", ExitCode::usage);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "collapse/symbolize/demangle.h"
+#include "core/own_agent.h"
 #include "core/units.h"
 
 namespace memflame {
@@ -115,15 +116,19 @@ class Folder {
       : recording_(recording),
         sums_(sums),
         options_(options),
-        range_of_(recording.locations.size()) {
+        range_of_(recording.locations.size()),
+        is_agent_(recording.locations.size()) {
     profile_.meta = recording.meta;
     profile_.losses = recording.losses;
     profile_.types = recording.types;
     profile_.shown = recording.shown;
     if (options.code) profile_.code = recording.code;
     const SharedNames shared(recording, sums);
-    for (uint32_t i = 0; i < recording.locations.size(); ++i)
-      if (shared.has(recording.locations[i])) leaf_of_[i] = {};
+    for (uint32_t i = 0; i < recording.locations.size(); ++i) {
+      const Location& location = recording.locations[i];
+      if (shared.has(location)) leaf_of_[i] = {};
+      is_agent_[i] = !location.symbols.empty() && is_own_agent(location.symbols.front().module);
+    }
   }
 
   Profile run(std::vector<StackId>* stack_of_sum) {
@@ -210,6 +215,7 @@ class Folder {
     for (size_t i = extent.depth; i-- > 0;) {
       if (locations[i].index >= recording_.locations.size())
         throw Error("the recording is damaged: a stack refers to a place that is not in it");
+      if (is_agent_[locations[i].index]) continue;
       const std::span<const FrameId> own =
           i == 0 ? leaf_frames_of(locations[i]) : frames_of(locations[i]);
       if (is_trampoline(own) &&
@@ -336,6 +342,7 @@ class Folder {
   const FoldOptions& options_;
   std::vector<FrameId> frames_;  // of all places
   std::vector<Range> range_of_;  // in them, by location
+  std::vector<bool> is_agent_;   // places in memflame's own agent
   std::unordered_map<const Symbol*, Range> range_of_list_;
   std::map<uint32_t, std::vector<FrameId>> leaf_of_;  // frames of leaves with ambiguous names
   Profile profile_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/inside/agent_counts.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "probes/inside/exchange.h"
@@ -12,6 +14,8 @@ namespace {
 constexpr uint64_t ticks_of_a_call = 16;
 // What the user part of an address space has room for.
 constexpr uint64_t most_block_bytes = uint64_t{1} << 47U;
+// To make an address space takes a processor longer. Some may have begun before the clock was read.
+constexpr uint64_t ns_of_a_beginning = 50'000, begun_before = 1024;
 // Clocks differ a little, and a wait may have begun before the clock was read.
 constexpr uint64_t slack_part = 64, slack_us = 20'000, slack_ticks = 100'000'000;
 
@@ -76,6 +80,12 @@ bool can_be(const AgentFigures& figures, const AgentTime& time) {
         &AgentFigures::differing, &AgentFigures::sample_ticks, &AgentFigures::scripts_unread})
     if (figures.*field > most.*field) return false;
   return figures.python <= most.python;
+}
+
+uint64_t most_begun(uint64_t ns) {
+  static const auto processors =
+      static_cast<uint64_t>(std::max(::sysconf(_SC_NPROCESSORS_CONF), 1L));
+  return sum(begun_before, product(ns / ns_of_a_beginning, processors));
 }
 
 void AgentCounts::add(const AgentFigures& figures, const AgentTime& time) {

@@ -29,6 +29,9 @@ struct AgentTime {
 
 bool can_be(const AgentFigures& figures, const AgentTime& time);
 
+// How many processes can have been forked, or programs executed, on this machine in a time.
+uint64_t most_begun(uint64_t ns);
+
 struct AgentCounts {
   uint64_t reentered = 0, lost = 0, waited_us = 0;
   uint64_t ringless = 0, ringless_frees = 0, namespaces = 0;

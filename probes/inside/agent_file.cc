@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/own_agent.h"
 #include "core/unique_fd.h"
 #include "probes/advice.h"
 
@@ -103,9 +104,8 @@ std::string agent_name(std::span<const std::byte> image) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const std::byte byte : image) hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001b3;
   std::array<char, 64> name{};
-  std::snprintf(name.data(), name.size(), "inside-%016llx.so",
-                static_cast<unsigned long long>(hash));
-  return name.data();
+  std::snprintf(name.data(), name.size(), "%016llx", static_cast<unsigned long long>(hash));
+  return std::string(agent_file_begins) + name.data() + std::string(agent_file_ends);
 }
 
 std::string agent_file_in(const std::string& folder, std::span<const std::byte> image) {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "core/elf/symbols.h"
 #include "core/elf/valgrind.h"
@@ -116,6 +117,15 @@ std::string program_at(const std::string& path) {
   } catch (const Error&) {
     return "";
   }
+}
+
+bool has_valgrind_malloc(pid_t pid) {
+  constexpr std::string_view begins = "vgpreload_", of_all_tools = "vgpreload_core";
+  const std::optional<std::vector<MapsLine>> maps = read_maps(pid);
+  return !maps || std::ranges::any_of(*maps, [&](const MapsLine& line) {
+    const std::string name = line.path.substr(line.path.rfind('/') + 1);
+    return name.starts_with(begins) && !name.starts_with(of_all_tools);
+  });
 }
 
 std::string executed_file(pid_t pid, const std::string& path) {

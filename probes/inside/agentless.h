@@ -25,6 +25,11 @@ std::string program_at(const std::string& path);
 // libraries.
 bool brings_malloc(const std::string& program);
 
+// Whether a process under valgrind has its tool's malloc in place of its own. For that the tool
+// brings a library (memcheck, massif, dhat, helgrind, drd). Under the others (callgrind, none) the
+// program calls its own, and its agent.
+bool has_valgrind_malloc(pid_t pid);
+
 // The file that runs if a process executes this path, with a slash or without; "" if that is not
 // known.
 std::string executed_file(pid_t pid, const std::string& path);

@@ -4,10 +4,10 @@
 #include <atomic>
 
 #include "core/error.h"
+#include "probes/inside/agent_counts.h"
 #include "probes/inside/agentless.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/program_files.h"
-#include "probes/processes/spaces.h"
 
 namespace memflame::inside {
 namespace {
@@ -43,6 +43,7 @@ void Executions::take(Exchange& exchange, Holding* holding) {
     unnamed_ += waiting - most_executions;
     open_ += waiting - most_executions;
     taken_ = told - most_executions;
+    if (open_ > most_begun(monotonic_ns() - began_ns_)) distrust();
   }
   for (; taken_ != told; ++taken_) {
     Execution& next = exchange.execution(taken_ % most_executions);
@@ -61,6 +62,13 @@ void Executions::take(Exchange& exchange, Holding* holding) {
     waits_ns_ = 0;
     publish(next.state, uint32_t{execution_untold});
   }
+}
+
+// Who waits is still let go.
+void Executions::distrust() {
+  is_damaged_ = true;
+  programs_.clear();
+  open_ = unnamed_ = gone_ = 0;
 }
 
 void Executions::begin(Execution& told, Holding* holding) {
@@ -82,6 +90,7 @@ void Executions::begin(Execution& told, Holding* holding) {
 }
 
 void Executions::begin(const std::string& path) {
+  if (is_damaged_) return;
   ++open_;
   const std::string name = process_name(path);
   if (name.empty() || (!programs_.contains(name) && programs_.size() >= most_programs)) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "probes/inside/exchange.h"
+#include "probes/processes/spaces.h"
 
 namespace memflame::inside {
 
@@ -47,6 +48,9 @@ class Executions {
 
   // How many are not settled. In one that is just starting an agent may yet speak.
   size_t open() const { return open_ - std::min(open_, gone_); }
+  // Agents count in memory that their processes can write. Told more than can be, it means nothing:
+  // nothing that was told counts from then on.
+  bool is_damaged() const { return is_damaged_; }
   // "col: it is linked statically", by how often; of the first few that are not settled.
   std::vector<std::string> names() const;
 
@@ -58,8 +62,11 @@ class Executions {
   void begin(Execution& told, Holding* holding);
   void undo(const std::string& path);
   bool settle_one(const std::string& name);
+  void distrust();
 
   std::map<std::string, Program> programs_;  // by what the kernel calls their processes
+  uint64_t began_ns_ = monotonic_ns();
+  bool is_damaged_ = false;
   size_t open_ = 0;
   size_t unnamed_ = 0;     // of them
   size_t gone_ = 0;        // that are to be settled, but ended before they could be named

@@ -89,8 +89,18 @@ bool Guests::expect_end(int process, uint32_t index) {
   return ::epoll_ctl(ends_.get(), EPOLL_CTL_ADD, process, &event) == 0;
 }
 
+// Claims, and children that found no entry, are told in memory that any process can write.
+bool Guests::can_have_begun(uint64_t processes) const {
+  return processes <= most_begun(monotonic_ns() - began_ns_);
+}
+
 uint64_t Guests::no_entry() const {
-  return no_entry_ + taken_once(parts_.exchange.control().refused);
+  const uint64_t refused = taken_once(parts_.exchange.control().refused);
+  return no_entry_ + (can_have_begun(refused) ? refused : 0);
+}
+
+uint64_t Guests::unknown_claims() const {
+  return can_have_begun(unknown_claims_) ? unknown_claims_ : 0;
 }
 
 // Takes the first free entry, as forked children do; most_processes if there is none.
@@ -347,6 +357,10 @@ void Guests::add_counts(AgentCounts& counts, uint32_t index, uint32_t rings) con
 AgentCounts Guests::counts() const {
   AgentCounts counts = ended_;
   for (const auto& [pid, index] : by_pid_) add_counts(counts, index, parts_.reader.rings_of(index));
+  for (const uint64_t told :
+       {uint64_t{taken_once(parts_.exchange.control().refused)}, unknown_claims_})
+    counts.damaged += uint64_t{!can_have_begun(told)};
+  counts.damaged += uint64_t{parts_.uncovered.is_told_damaged()};
   return counts;
 }
 

@@ -20,6 +20,7 @@
 #include "probes/inside/uncovered.h"
 #include "probes/processes/exit_status.h"
 #include "probes/processes/processes.h"
+#include "probes/processes/spaces.h"
 
 namespace memflame::inside {
 
@@ -56,7 +57,7 @@ class Guests {
   uint64_t asked_ns() const { return asked_ns_; }
   size_t met() const { return met_; }  // address spaces in all
   uint64_t no_entry() const;           // turned away because all entries are taken
-  uint64_t unknown_claims() const { return unknown_claims_; }  // of children that were not found
+  uint64_t unknown_claims() const;     // of children that were not found
 
   AgentCounts counts() const;  // of all processes
 
@@ -93,6 +94,7 @@ class Guests {
   void publish_code(uint32_t index);
   bool expect_end(int process, uint32_t index);
   void end(uint32_t index);
+  bool can_have_begun(uint64_t processes) const;
   void add_counts(AgentCounts& counts, uint32_t index, uint32_t rings) const;
 
   Parts parts_;
@@ -108,6 +110,7 @@ class Guests {
   uint64_t asked_ns_ = 0;
   uint64_t no_entry_ = 0;
   uint64_t unknown_claims_ = 0;
+  uint64_t began_ns_ = monotonic_ns();
   uint32_t arrivals_ = 0;  // claims that were seen
   OomKills oom_kills_;
 };

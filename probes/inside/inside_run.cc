@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/units.h"
 #include "probes/advice.h"
 #include "probes/inside/agent_file.h"
 #include "probes/inside/agentless.h"
@@ -45,8 +46,10 @@ void say_silence(const Command& command, const inside::InsideSession& session,
           has_spoken ? "" : inside::reason_in(program_file(command.program()));
       !reason.empty()) {
     recording.losses.add(Loss::process_uncovered, 1);
+    const int64_t bytes = session.silent_bytes();
     notes.push_back(command.program() + " ran unseen, as memflame's agent cannot be in it: " +
-                    reason + "; " + as_root("--collect kernel needs no agent"));
+                    reason + (bytes != 0 ? ", resident " + iec_bytes(bytes) : "") + "; " +
+                    as_root("--collect kernel needs no agent"));
   } else if (session.samples() || session.counters().events != 0) {
     return;
   } else if (const int signal = command.ended_by_signal(); signal != 0) {
@@ -54,6 +57,14 @@ void say_silence(const Command& command, const inside::InsideSession& session,
                     " before it called an allocator");
   } else {
     notes.push_back(command.program() + " called no allocator");
+  }
+}
+
+// The OS was asked about no process, as nobody watched any: there is no figure, not one of 0.
+void say_unread(Recording& recording) {
+  for (Reconciliation& row : recording.meta.reconciliation) {
+    row.os.reset();
+    recording.meta.notes.push_back(row.name + " is not known: no process was watched");
   }
 }
 
@@ -68,6 +79,10 @@ std::vector<pid_t> present_processes(const Target& target) {
 
 void describe(const inside::InsideSession& session, const ProbeRun& probe, Run& run) {
   session.describe(run.info);
+  if (run.info.pids.empty()) {
+    run.info.os_growth.reset();
+    say_unread(run.recording);
+  }
   run.recording.meta.seconds = run.info.seconds;
   if (const std::string note = memory_note(run.info.memory, run.recording.losses); !note.empty())
     run.recording.meta.notes.push_back(note);

@@ -104,6 +104,8 @@ class InsideSession : public LiveRun, private RunFigures {
   bool met(pid_t pid) const { return guests_.knows(pid); }  // whether one has in this process
   // Whether the blocks of Python's allocator were counted in any process.
   bool has_python() const;
+  // Bytes that were resident at most in a command that no agent has spoken in; 0 = not known.
+  int64_t silent_bytes() const { return uncovered_.silent_bytes(); }
   const bpf::counters& counters() const { return blocks_.counters(); }
   // What it shares with its agents. All else is memflame's own.
   uint64_t table_bytes() const override {

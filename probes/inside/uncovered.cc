@@ -173,9 +173,10 @@ bool Uncovered::has_silent_agent(pid_t pid) const {
 void Uncovered::meet(pid_t pid) {
   executions_.settle(pid);
   hear(pid);
-  // Under valgrind, the agent speaks in a program whose allocator valgrind has replaced.
+  // Under valgrind, the agent speaks also in a program whose allocator valgrind has replaced.
   const std::string reason = reason_in(proc_path(pid, "exe"), false);
-  if (reason == own_allocator || reason == seen_by_nobody) return find(pid);
+  if (reason == own_allocator || (reason == seen_by_nobody && has_valgrind_malloc(pid)))
+    return find(pid);
   // A program that took long to start was taken for one without an agent.
   if (!has_found(pid)) return;
   found_.erase(pid);
@@ -193,6 +194,12 @@ bool Uncovered::is_uncovered(pid_t pid, bool has_spoken) {
   return false;
 }
 
+// Until it executes its program, it is a copy of memflame.
+void Uncovered::look_at_silent(pid_t pid) {
+  if (program_mark(pid) != program_mark(::getpid()))
+    silent_bytes_ = std::max(silent_bytes_, resident_of(pid));
+}
+
 void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
                             const std::function<void(pid_t)>& lose) {
   // A run may go on for weeks, and get more of them. A command is missed in the end.
@@ -207,7 +214,9 @@ void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
     }
     // A command in which no agent ever speaks is an error in the end.
     const bool has_spoken = knows(pid);
-    if ((contains(first_, pid) && !has_spoken) || !is_uncovered(pid, has_spoken)) continue;
+    const bool is_silent = contains(first_, pid) && !has_spoken;
+    if (is_silent) look_at_silent(pid);
+    if (is_silent || !is_uncovered(pid, has_spoken)) continue;
     suspects.insert(pid);
     if (!suspects_.contains(pid)) continue;
     executions_.settle(pid);
@@ -274,9 +283,10 @@ std::vector<std::string> Uncovered::notes() const {
     names.resize(std::min(names.size(), most_named));
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : "; ") + name;
+    if (!list.empty()) list = " (" + list + (count > names.size() ? "; …" : "") + ")";
     notes.push_back(with_commas(static_cast<int64_t>(count)) +
-                    (count == 1 ? " process was " : " processes were ") + std::move(what) + " (" +
-                    list + (count > names.size() ? "; …" : "") + "): " + why);
+                    (count == 1 ? " process was " : " processes were ") + std::move(what) + list +
+                    ": " + why);
   };
   std::vector<std::string> unseen = names(Takeover::Cover::none);
   for (const std::string& name : executions_.names())

@@ -65,7 +65,10 @@ class Uncovered : private Holding {
   // What has not shown by now whether it can be seen began just before the end.
   void excuse_starting(const std::function<bool(pid_t)>& knows);
 
+  // Bytes that were resident at most in a command that no agent has ever spoken in; 0 = not known.
+  int64_t silent_bytes() const { return silent_bytes_; }
   size_t count() const;
+  bool is_told_damaged() const { return executions_.is_damaged(); }
   // How many were counted by the kernel's probes, but not from their beginning.
   size_t late() const;
   // "2 processes were not seen (sh 12: it is linked statically, +1.2 MiB; …)"; none if all were.
@@ -96,6 +99,7 @@ class Uncovered : private Holding {
   std::vector<pid_t> starting(const std::function<bool(pid_t)>& knows) const;
   bool is_covered(pid_t pid, bool has_spoken, const std::string& mark) const;
   bool is_uncovered(pid_t pid, bool has_spoken);
+  void look_at_silent(pid_t pid);
 
   std::vector<pid_t> first_;
   std::string agent_;
@@ -108,7 +112,8 @@ class Uncovered : private Holding {
   std::set<pid_t> suspects_;              // without an agent at the look before
   std::map<pid_t, Found> found_;
   std::vector<Found> earlier_;  // in processes that run another program now
-  size_t beyond_ = 0;           // those for which there was no room
+  int64_t silent_bytes_ = 0;
+  size_t beyond_ = 0;  // those for which there was no room
   Takeover* takeover_ = nullptr;
   Executions executions_;
 };

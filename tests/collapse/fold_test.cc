@@ -5,6 +5,8 @@
 
 #include <random>
 
+#include "core/own_agent.h"
+
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
@@ -122,6 +124,22 @@ TEST_CASE("inlined functions are frames of their own, below their caller") {
   const Profile profile = fold(m.recording, {});
   CHECK(lines(profile) == Lines{"redis-server;outer;inner;malloc 5"});
   CHECK(profile.frames[profile.path(profile.touched()[0])[2]].kind == FrameKind::inlined);
+}
+
+TEST_CASE("frames of memflame's own agent are in no picture") {
+  const std::string hash = "0123456789abcdef";
+  for (const std::string& agent : {"/var/cache/memflame/inside-" + hash + ".so",
+                                   "/memfd:memflame-agent-" + hash + " (deleted)"}) {
+    Maker maker;
+    const LocationId hook = maker.location("malloc_slowly(unsigned long)");
+    maker.change(hook, [&](Symbol& symbol) { symbol.module = agent; });
+    maker.add(maker.stack({maker.location("malloc"), hook, maker.location("leak")}), 5);
+    CHECK(lines(fold(maker.recording, {})) == Lines{"redis-server;leak;malloc 5"});
+  }
+  for (const std::string& other :
+       Lines{"/srv/inside-" + hash + ".so", "/var/cache/memflame/inside-out.so",
+             "/opt/memflame/libx.so", "/memfd:memflame-agent-me"})
+    CHECK_FALSE(is_own_agent(other));
 }
 
 TEST_CASE("functions of an interpreter stand behind its loop, before what was inlined into it") {

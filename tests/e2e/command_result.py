@@ -12,7 +12,10 @@ SOURCE = """#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 int main(int count, char** words) {
-  if (count > 1) raise(SIGSEGV);
+  if (count > 2)
+    sleep(1);
+  else if (count > 1)
+    raise(SIGSEGV);
   _exit(7);
 }
 """
@@ -48,6 +51,13 @@ for how in ("inside", "kernel"):
     with open(path("unseen.folded"), encoding="utf-8") as stream:
         equal("stacks", [line for line in stream if not line.startswith("#")], [])
     end(*alloc, "--strict", "-o", path("unseen.folded"), "--", STATIC, status=4)
+# What was read of no process is not known: it is not 0.
+said = end("alloc", "--inside", "--summary", path("unread.json"), "-o", path("unseen.folded"), "--", STATIC, "x", "y",
+           status=7)
+check("linked statically, resident " in said and "VmRSS growth is not known" in said, said)
+with open(path("unread.json"), encoding="utf-8") as stream:
+    unread = json.load(stream)
+equal("growth that was not read", (unread["reconciliation"][0]["os"], unread["os_growth"]["rss_anon"]), (None, None))
 for probe in ("brk", "mmap", "fault"):
     end(probe, "-o", path("empty.folded"), "--", SILENT, status=7)
 

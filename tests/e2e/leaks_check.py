@@ -127,7 +127,7 @@ def statuses():
     said = leaks("--fail-on", "leak", "--max-live", "5", status=FOUND)
     check("not certain: lost " in said, said)
     leaks("--fail-on", "leak", "--strict", "--max-live", "5", status=LOSSY)
-    leaks("--fail-on", "leak", "--report", "/nonexistent/a.xml", status=1)
+    leaks("--fail-on", "leak", "--report", "/nonexistent/a.xml", status=125)
     for options, words in ((["--report", path("a.xml")], "--fail-on leak"),
                            (["--suppress", path("a")], "--fail-on leak"),
                            (["--fail-on", "bugs"], "not 'bugs'"),
@@ -142,7 +142,7 @@ def statuses():
     for options in (["--suppress", written("bad.supp", "leak:a\nrace:b\n")],
                     ["--baseline", written("bad.mfr", "not a recording")],
                     ["--baseline", path("none.mfr")]):
-        leaks("--fail-on", "leak", *options, status=1)
+        leaks("--fail-on", "leak", *options, status=125)
     run("record", "--probes", "brk", "-o", path("brk.mfr"), "--", "true")
     for options in (["--from", path("brk.mfr")], ["--from", path("old.mfr"), "--baseline", path("brk.mfr")]):
         said = run("leaks", *options, "--fail-on", "leak", status=1).stderr

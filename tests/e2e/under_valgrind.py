@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """alloc: what a program under valgrind allocates is named as not seen, by both collectors; a program that is merely
 called valgrind is measured."""
+import json
 import os
 import shutil
 import subprocess
 import sys
 
-from lib import LOSSY, Memflame, check, equal, example, losses, path, run, spawn, wait_until
+from lib import LOSSY, PATIENCE, Memflame, check, equal, example, losses, path, run, spawn, wait_until
 
 if shutil.which("valgrind") is None:
     print("SKIPPED: valgrind is not installed")
@@ -28,6 +29,15 @@ for collector in ("kernel", "inside"):
     summary = memflame.summary()
     equal(f"{collector}: losses of a program that is called valgrind", losses(summary), {})
     check(not any("processor of its own" in note for note in summary["notes"]), summary["notes"])
+
+# A tool that leaves malloc alone: the agent counts all.
+memflame = Memflame("alloc", "--collect", "inside", "--strict", "--", "valgrind", "-q", "--tool=none",
+                    example("alloc_truth"), wait=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+said = memflame.process.communicate(timeout=PATIENCE)[0]
+summary = memflame.wait().summary()
+memflame.profile().compare(json.loads(said[said.index("{"):said.rindex("}") + 1])["functions"])
+equal("losses under valgrind --tool=none", losses(summary), {})
+check(not any("not seen" in note for note in summary["notes"]), summary["notes"])
 
 # One that runs already is refused: its tools that leave malloc alone end a program that meets a probe.
 checked = spawn(["valgrind", "-q", "sleep", "1000"])

@@ -17,6 +17,15 @@ void* valloc(size_t);
 void* pvalloc(size_t);
 int dlclose(void*);
 
+// libc_names.h
+void memflame_libc_malloc() asm("__libc_malloc");
+void memflame_libc_calloc() asm("__libc_calloc");
+void memflame_libc_realloc() asm("__libc_realloc");
+void memflame_libc_free() asm("__libc_free");
+void memflame_libc_memalign() asm("__libc_memalign");
+void memflame_libc_valloc() asm("__libc_valloc");
+void memflame_libc_pvalloc() asm("__libc_pvalloc");
+
 // loading.cc
 __attribute__((visibility("hidden"))) void memflame_dlopen();
 __attribute__((visibility("hidden"))) void memflame_dlmopen();
@@ -61,6 +70,8 @@ Place* place_of(Function*& pointer) {
 
 #define MEMFLAME_REAL(name) \
   { #name, address_of(&::name), place_of(real.name) }
+#define MEMFLAME_LIBC(name) \
+  { "__libc_" #name, address_of(&memflame_libc_##name), place_of(real.libc.name) }
 #define MEMFLAME_BESIDE(name) \
   { #name, address_of(&memflame_##name), &memflame_real_##name }
 
@@ -68,16 +79,19 @@ Place* place_of(Function*& pointer) {
 
 HookedList hooked_list() {
   return {{
-      MEMFLAME_REAL(malloc),         MEMFLAME_REAL(calloc),         MEMFLAME_REAL(realloc),
-      MEMFLAME_REAL(reallocarray),   MEMFLAME_REAL(free),           MEMFLAME_REAL(memalign),
-      MEMFLAME_REAL(aligned_alloc),  MEMFLAME_REAL(posix_memalign), MEMFLAME_REAL(valloc),
-      MEMFLAME_REAL(pvalloc),        MEMFLAME_REAL(dlclose),        MEMFLAME_BESIDE(dlopen),
-      MEMFLAME_BESIDE(dlmopen),      MEMFLAME_BESIDE(dlsym),        MEMFLAME_BESIDE(dlvsym),
-      MEMFLAME_BESIDE(prctl),        MEMFLAME_BESIDE(syscall),      MEMFLAME_BESIDE(execve),
-      MEMFLAME_BESIDE(execv),        MEMFLAME_BESIDE(execvp),       MEMFLAME_BESIDE(execvpe),
-      MEMFLAME_BESIDE(execl),        MEMFLAME_BESIDE(execle),       MEMFLAME_BESIDE(execlp),
-      MEMFLAME_BESIDE(fexecve),      MEMFLAME_BESIDE(execveat),     MEMFLAME_BESIDE(posix_spawn),
-      MEMFLAME_BESIDE(posix_spawnp), MEMFLAME_BESIDE(system),       MEMFLAME_BESIDE(popen),
+      MEMFLAME_REAL(malloc),        MEMFLAME_REAL(calloc),         MEMFLAME_REAL(realloc),
+      MEMFLAME_REAL(reallocarray),  MEMFLAME_REAL(free),           MEMFLAME_REAL(memalign),
+      MEMFLAME_REAL(aligned_alloc), MEMFLAME_REAL(posix_memalign), MEMFLAME_REAL(valloc),
+      MEMFLAME_REAL(pvalloc),       MEMFLAME_REAL(dlclose),        MEMFLAME_LIBC(malloc),
+      MEMFLAME_LIBC(calloc),        MEMFLAME_LIBC(realloc),        MEMFLAME_LIBC(free),
+      MEMFLAME_LIBC(memalign),      MEMFLAME_LIBC(valloc),         MEMFLAME_LIBC(pvalloc),
+      MEMFLAME_BESIDE(dlopen),      MEMFLAME_BESIDE(dlmopen),      MEMFLAME_BESIDE(dlsym),
+      MEMFLAME_BESIDE(dlvsym),      MEMFLAME_BESIDE(prctl),        MEMFLAME_BESIDE(syscall),
+      MEMFLAME_BESIDE(execve),      MEMFLAME_BESIDE(execv),        MEMFLAME_BESIDE(execvp),
+      MEMFLAME_BESIDE(execvpe),     MEMFLAME_BESIDE(execl),        MEMFLAME_BESIDE(execle),
+      MEMFLAME_BESIDE(execlp),      MEMFLAME_BESIDE(fexecve),      MEMFLAME_BESIDE(execveat),
+      MEMFLAME_BESIDE(posix_spawn), MEMFLAME_BESIDE(posix_spawnp), MEMFLAME_BESIDE(system),
+      MEMFLAME_BESIDE(popen),
 #define MEMFLAME_OPERATOR(kind, member, number, name) \
   {name, address_of(&memflame_##kind##_##number), place_of(real_operators.member[number])},
 #include "operators.def"

@@ -27,7 +27,7 @@ struct Hooked {
   Place* original;  // 0: the process has none
 };
 
-constexpr uint32_t hooked_count = 50, first_loader = 11, first_operator = 30;
+constexpr uint32_t hooked_count = 57, first_loader = 18, first_operator = 37;
 
 // By value: made when it is asked for, so that it needs no relocations.
 struct HookedList {

@@ -270,5 +270,6 @@ HOOK int dlclose(void* library) {
   return result;
 }
 
+#include "libc_names.h"
 #include "operators.h"
 #include "python_hooks.h"

@@ -152,11 +152,18 @@ AttachResult find_originals() {
   Search search;
   dl_iterate_phdr(look_for_originals, &search);
   if (real.malloc == nullptr || real.free == nullptr) return attach_unfounded;
-  dl_iterate_phdr(look_at_program, &search);
-  if (search.is_program) return attach_in_program;
+  if (has_own_malloc()) return attach_in_program;
+  real.is_libc = uint32_t{real.malloc == real.libc.malloc};
   dl_iterate_phdr(look_for_operators, &search);
   store_release(real.is_found, 1U);
   return attach_done;
+}
+
+bool has_own_malloc() {
+  if (&dl_iterate_phdr == nullptr) return true;
+  Search search;
+  dl_iterate_phdr(look_at_program, &search);
+  return search.is_program;
 }
 
 bool hook_operators() {

@@ -31,6 +31,8 @@ namespace memflame::inside {
 
 // Fills `real`, by what is loaded, if nothing has.
 AttachResult find_originals();
+// Whether the program itself defines malloc(). True if that is not known.
+bool has_own_malloc();
 // How many slots were changed, and how many cannot be.
 struct Changes {
   uint64_t changed = 0, failed = 0;

@@ -18,6 +18,18 @@ void find(Pointer& pointer, const char* name) {
   pointer = reinterpret_cast<Pointer>(look_up != nullptr ? look_up(rtld_next, name) : nullptr);
 }
 
+void find_libc_names() {
+  find(real.libc.malloc, "__libc_malloc");
+  if (real.libc.malloc == nullptr) return;
+  find(real.libc.calloc, "__libc_calloc");
+  find(real.libc.realloc, "__libc_realloc");
+  find(real.libc.free, "__libc_free");
+  find(real.libc.memalign, "__libc_memalign");
+  find(real.libc.valloc, "__libc_valloc");
+  find(real.libc.pvalloc, "__libc_pvalloc");
+  real.is_libc = uint32_t{real.libc.malloc == real.malloc && !has_own_malloc()};
+}
+
 }  // namespace
 
 bool find_real_slowly() {
@@ -39,6 +51,7 @@ bool find_real_slowly() {
   void* (*allocate)(size_t) = nullptr;
   find(allocate, "malloc");
   real.malloc = allocate;
+  find_libc_names();
   if (hook_operators()) follow_libraries();
   begin_answering();
   store_release(real.is_found, 1U);

@@ -143,6 +143,17 @@ struct Here {
   uint64_t code_places[1 << 16];
 };
 
+// glibc's second names, __libc_malloc and so on.
+struct RealLibc {
+  void* (*malloc)(size_t);
+  void* (*calloc)(size_t, size_t);
+  void* (*realloc)(void*, size_t);
+  void (*free)(void*);
+  void* (*memalign)(size_t, size_t);
+  void* (*valloc)(size_t);
+  void* (*pvalloc)(size_t);
+};
+
 // The functions behind the hooks; null where the program has none.
 struct Real {
   void* (*malloc)(size_t);
@@ -156,6 +167,8 @@ struct Real {
   void* (*valloc)(size_t);
   void* (*pvalloc)(size_t);
   int (*dlclose)(void*);
+  RealLibc libc;
+  uint32_t is_libc;  // libc's functions are the others, and the program brings none of its own
   uint32_t is_found;
 };
 

@@ -8,6 +8,7 @@
 #include "core/elf/valgrind.h"
 #include "core/error.h"
 #include "core/hex.h"
+#include "core/own_agent.h"
 #include "probes/advice.h"
 #include "probes/inside/agent_file.h"
 #include "probes/inside/agentless.h"
@@ -54,8 +55,8 @@ void wait_for_other_attacher(pid_t pid) {
 }  // namespace
 
 std::string attached_name() {
-  std::string name = agent_name(agent_image());  // "inside-HASH.so"
-  return "memflame-agent" + name.substr(name.find('-'), name.find('.') - name.find('-'));
+  return std::string(agent_memory_begins) +
+         agent_name(agent_image()).substr(agent_file_begins.size(), agent_hash_digits);
 }
 
 void AttachTarget::refuse(const std::string& why, ExitCode code) const {

@@ -44,6 +44,13 @@ TEST_CASE("agent counts: more threads can have waited longer") {
   CHECK(can_be(figures, second.of_threads(40)));
 }
 
+TEST_CASE("agent counts: no machine begins billions of processes in a moment") {
+  CHECK(most_begun(0) >= most_executions + 3);
+  CHECK(most_begun(1'000'000'000) >= 20'000);
+  CHECK(most_begun(10'000'000) < 0xffffffff);
+  CHECK(most_begun(UINT64_MAX) > 0xffffffff);
+}
+
 TEST_CASE("agent counts: figures of a process with one that cannot be are left out, and told") {
   const auto alone = [](uint64_t AgentFigures::*field, uint64_t value) {
     AgentFigures figures{.lost = 1, .checked = 1};

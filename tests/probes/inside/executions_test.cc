@@ -55,6 +55,22 @@ TEST_CASE("of more programs than there are places for, only names are missing") 
   CHECK(executions.open() == most_executions + 2);
 }
 
+TEST_CASE("more programs than can have been executed are damage, and who waits goes on") {
+  Exchange exchange(127, 1);
+  Executions executions;
+  tell(exchange, "/bin/col");
+  executions.take(exchange);
+  exchange.control().executions = 0xfffffff0;
+  for (uint32_t i = 0; i < most_executions; ++i) exchange.execution(i).state = execution_begins;
+  Execution& waits = exchange.execution(5);
+  waits.holder = 7;
+  executions.take(exchange);
+  CHECK(executions.is_damaged());
+  CHECK(executions.open() == 0);
+  CHECK(executions.names().empty());
+  CHECK(waits.holder == 0);
+}
+
 TEST_CASE("a process that ended while it told, or while it spoke, does not stop others") {
   Exchange exchange(127, 1);
   Executions executions;

@@ -99,6 +99,7 @@ TEST_CASE("names are cut, and only the first few are given, whatever was told") 
 TEST_CASE("who waits is held for the kernel's probes, or goes on at once") {
   class Static : public Holding {
    public:
+    bool bars_agent(pid_t, const std::string& path) override { return path == "/bin/sanitized"; }
     bool holds(pid_t pid, const std::string& path, bool has_agent,
                std::function<bool()> go_on) override {
       if (has_agent && path != "/bin/static") return false;
@@ -120,7 +121,9 @@ TEST_CASE("who waits is held for the kernel's probes, or goes on at once") {
     executions.take(exchange, &holding);
     return told;
   };
-  CHECK(hold("/bin/dynamic").holder == 0);
+  Execution& goes_on = hold("/bin/dynamic");
+  CHECK(goes_on.holder == 0);
+  CHECK(goes_on.bars_agent == 0);
   CHECK(executions.open() == 1);
   Execution& waits = hold("/bin/static");
   CHECK(waits.holder == 7);
@@ -131,11 +134,17 @@ TEST_CASE("who waits is held for the kernel's probes, or goes on at once") {
   CHECK_FALSE(holding.lets_go());  // it has not waited until now
   hold("/bin/static", execution_failed);
   CHECK(executions.open() == 1);
+  // What another process becomes is not waited for, but may have to do without the agent.
+  Execution& spawned = exchange.execution(exchange.control().executions % most_executions);
+  spawned.is_spawned = 1;
+  CHECK(hold("/bin/sanitized").holder == 0);
+  CHECK(spawned.bars_agent == 1);
+  CHECK(executions.open() == 2);
   // Nobody is held where the kernel's probes cannot come.
   Execution& free = exchange.execution(exchange.control().executions % most_executions);
   free.holder = 7;
   tell(exchange, "/bin/static");
   executions.take(exchange);
   CHECK(free.holder == 0);
-  CHECK(executions.open() == 2);
+  CHECK(executions.open() == 3);
 }

@@ -96,6 +96,8 @@ TEST_CASE("why no agent can speak in a program") {
   std::filesystem::remove(path);
   path = program(ELFCLASS32);
   CHECK(reason_in(path) == "it is a 32-bit program");
+  CHECK(is_barred(path));
+  CHECK_FALSE(is_barred("/bin/sh"));
   std::filesystem::remove(path);
 }
 

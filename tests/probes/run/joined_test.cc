@@ -12,14 +12,25 @@ namespace {
 Recording seen_in(const std::string& file, int64_t bytes) {
   Recording recording;
   recording.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
-  recording.modules.push_back({.path = file});
-  recording.scripts.push_back({.function = "script of " + file});
-  recording.spaces.push_back({.pid = 1, .comm = file});
-  recording.spaces.push_back({.pid = 2, .comm = file, .forked_from = SpaceId{1}});
-  recording.spaces[2].mappings.push_back({.start = 1, .end = 9, .module = ModuleId{1}});
-  recording.stacks.push_back(
-      {.space = SpaceId{2}, .pcs = {Pc{.addr = 5}, script_pc(1, 7), script_pc(0, 7)}});
-  recording.sums.push_back({.stack = RawStackId{1}, .values = {bytes, 1}, .events = 1});
+  recording.modules.emplace_back().path = file;
+  recording.scripts.emplace_back().function = "script of " + file;
+  for (const uint32_t pid : {1U, 2U}) {
+    Space& space = recording.spaces.emplace_back();
+    space.pid = pid;
+    space.comm = file;
+  }
+  recording.spaces[2].forked_from = SpaceId{1};
+  Mapping& mapping = recording.spaces[2].mappings.emplace_back();
+  mapping.start = 1;
+  mapping.end = 9;
+  mapping.module = ModuleId{1};
+  RawStack& stack = recording.stacks.emplace_back();
+  stack.space = SpaceId{2};
+  stack.pcs = {Pc{.addr = 5}, script_pc(1, 7), script_pc(0, 7)};
+  Aggregate& sum = recording.sums.emplace_back();
+  sum.stack = RawStackId{1};
+  sum.values = {bytes, 1};
+  sum.events = 1;
   recording.losses.add(Loss::ring_full, 1);
   return recording;
 }

@@ -15,9 +15,9 @@ constexpr size_t most_code_kept = 1024;  // results of code_then()
 // Bounded, also below: a chain of forks can be as long as there were processes.
 uint64_t Spaces::changes_of(SpaceId id) const {
   uint64_t changes = 0;
-  for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
-    changes += spaces_[id.index].changes;
-    id = spaces_[id.index].space.forked_from;
+  for (int hops = 0; hops < 1024 && id && is_known(id); ++hops) {
+    changes += known(id).changes;
+    id = known(id).space.forked_from;
   }
   return changes;
 }
@@ -36,9 +36,9 @@ const Spaces::CodeThen& Spaces::code_then(SpaceId id, uint64_t time_ns) {
 
 std::vector<const CodeTurns*> Spaces::turns_of(SpaceId id) const {
   std::vector<const CodeTurns*> turns;
-  for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
-    turns.push_back(&spaces_[id.index].turns);
-    id = spaces_[id.index].space.forked_from;
+  for (int hops = 0; hops < 1024 && id && is_known(id); ++hops) {
+    turns.push_back(&known(id).turns);
+    id = known(id).space.forked_from;
   }
   std::ranges::reverse(turns);
   return turns;
@@ -74,8 +74,8 @@ Spaces::CodeThen Spaces::look_up_code(SpaceId id, uint64_t time_ns) const {
   std::vector<const Mapping*> then;
   std::vector<const Mapping*> later;  // may have been there before they were noticed
   // A child begins with its parent's code.
-  for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
-    const Space& space = spaces_[id.index].space;
+  for (int hops = 0; hops < 1024 && id && is_known(id); ++hops) {
+    const Space& space = known(id).space;
     for (auto m = space.mappings.rbegin(); m != space.mappings.rend(); ++m) {
       limit(m->from_ns);
       limit(m->until_ns);
@@ -92,8 +92,8 @@ Spaces::CodeThen Spaces::look_up_code(SpaceId id, uint64_t time_ns) const {
 }
 
 const Mapping* Spaces::find(SpaceId id, uint64_t address) const {
-  for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
-    const Space& space = spaces_[id.index].space;
+  for (int hops = 0; hops < 1024 && id && is_known(id); ++hops) {
+    const Space& space = known(id).space;
     for (auto m = space.mappings.rbegin(); m != space.mappings.rend(); ++m)
       if (address >= m->start && address < m->end) return &*m;
     id = space.forked_from;
@@ -105,7 +105,7 @@ std::vector<SpaceId> Spaces::with_code(std::span<const Mapping> code) const {
   std::vector<bool> wanted(modules_.size());
   for (const Mapping& mapping : code) wanted[mapping.module.index] = true;
   std::vector<SpaceId> found;
-  for (const Watched& space : spaces_)
+  for (const auto& [number, space] : spaces_)
     if (!space.ended && std::any_of(space.space.mappings.begin(), space.space.mappings.end(),
                                     [&](const Mapping& m) { return wanted[m.module.index]; }))
       found.push_back(space.id);
@@ -115,7 +115,7 @@ std::vector<SpaceId> Spaces::with_code(std::span<const Mapping> code) const {
 std::optional<FileUser> Spaces::user_of(ModuleId file, uint64_t time_ns) const {
   std::optional<FileUser> found;
   uint64_t longest_ns = 0;
-  for (const Watched& each : spaces_)
+  for (const auto& [number, each] : spaces_)
     for (const Mapping& mapping : each.space.mappings) {
       if (mapping.module.index != file.index) continue;
       const uint64_t from = std::max(mapping.from_ns, each.space.from_ns);

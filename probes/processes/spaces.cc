@@ -24,9 +24,21 @@ uint64_t monotonic_ns() {
 }
 
 Spaces::Watched& Spaces::watched(SpaceId id) {
-  if (spaces_.size() <= id.index) spaces_.resize(id.index + 1);
-  spaces_[id.index].id = id;
-  return spaces_[id.index];
+  next_ = std::max(next_, id.index + 1);
+  Watched& space = spaces_[id.index];
+  space.id = id;
+  return space;
+}
+
+const Spaces::Watched& Spaces::known(SpaceId id) const {
+  static const Watched ended = [] {
+    Watched space;
+    space.ended = true;
+    space.end_ns = 0;
+    return space;
+  }();
+  const auto found = spaces_.find(id.index);
+  return found == spaces_.end() ? ended : found->second;
 }
 
 void Spaces::adopt(SpaceId id, pid_t pid, uint64_t time_ns) {
@@ -66,7 +78,7 @@ void Spaces::expect(SpaceId id, pid_t pid, const char* comm, uint64_t time_ns) {
   ++space.changes;
   // Announcements of spaces and their stacks do not come in order.
   SpaceId& now = current_[pid];
-  if (!now || spaces_[now.index].space.from_ns < time_ns) now = id;
+  if (!now || known(now).space.from_ns < time_ns) now = id;
   add_seen(space);
   read_maps_of(space);
 }
@@ -87,61 +99,6 @@ void Spaces::end(SpaceId id, uint64_t time_ns) {
 void Spaces::set_pid(Watched& space, pid_t pid) {
   if (space.space.pid == 0 && !space.ended) ++unsettled_[pid];
   space.space.pid = static_cast<uint32_t>(pid);
-}
-
-// By space: whether one that is not forgotten has code from it.
-std::vector<bool> Spaces::parents_of_remembered() const {
-  std::vector<bool> parents(spaces_.size());
-  for (const Watched& space : spaces_) {
-    if (space.space.pid == 0 || space.is_forgotten) continue;
-    for (SpaceId id = space.space.forked_from;
-         id && id.index < spaces_.size() && !parents[id.index];
-         id = spaces_[id.index].space.forked_from)
-      parents[id.index] = true;
-  }
-  return parents;
-}
-
-void Spaces::give_back_forgotten() {
-  const std::vector<bool> parents = parents_of_remembered();
-  for (Watched& space : spaces_) {
-    if (!space.is_forgotten || space.is_empty || parents[space.id.index]) continue;
-    space.space.mappings = std::vector<Mapping>();  // gives back its memory, unlike {}
-    space.space.perf_map = std::string();
-    space.turns.forget();
-    code_.erase(space.id.index);
-    space.is_empty = true;
-  }
-}
-
-std::vector<SpaceId> Spaces::forget(uint64_t time_ns) {
-  settled_.clear();
-  std::vector<SpaceId> newly;
-  for (Watched& space : spaces_)
-    if (had_ended(space.id, time_ns) && !std::exchange(space.is_forgotten, true))
-      newly.push_back(space.id);
-  give_back_forgotten();
-  return newly;
-}
-
-void Spaces::give_back(std::span<const SpaceId> ended) {
-  for (const SpaceId id : ended) spaces_[id.index].is_forgotten = true;
-  give_back_forgotten();
-}
-
-void Spaces::begin_estate(SpaceId id, SpaceId like) {
-  Watched& estate = watched(id);
-  const Watched& ended = spaces_[like.index];
-  estate.space.comm = ended.space.comm;
-  estate.space.cgroup = ended.space.cgroup;
-  estate.space.from_ns = ended.space.from_ns;
-  estate.ended = true;
-  estate.end_ns = ended.end_ns;
-}
-
-void Spaces::add_code(SpaceId estate, const Mapping& mapping) {
-  std::vector<Mapping>& code = spaces_[estate.index].space.mappings;
-  if (std::ranges::find(code, mapping) == code.end()) code.push_back(mapping);
 }
 
 void Spaces::take(const SidebandRecord& record) {
@@ -223,7 +180,8 @@ void Spaces::forget_log(pid_t pid, uint64_t until_ns) {
 }
 
 std::vector<SpaceId> Spaces::changed() {
-  for (const SpaceId id : changed_) spaces_[id.index].changed = false;
+  for (const SpaceId id : changed_)
+    if (is_known(id)) watched(id).changed = false;
   return std::exchange(changed_, {});
 }
 
@@ -245,7 +203,7 @@ void Spaces::take_perf_map(Watched& space) {
 }
 
 void Spaces::settle() {
-  for (Watched& space : spaces_)
+  for (auto& [number, space] : spaces_)
     if (space.space.pid != 0) add_seen(space);
 }
 
@@ -262,32 +220,31 @@ void Spaces::tell_cgroups_apart(std::vector<Space>& spaces) {
   for (Space& space : spaces)
     if (cgroups.size() < 2)
       space.cgroup.clear();
-    else if (space.cgroup.empty())
+    else if (space.cgroup.empty() && (space.pid != 0 || !space.comm.empty()))
       space.cgroup = "[unknown cgroup]";
 }
 
 void Spaces::copy_to(Recording& recording, bool perf_maps) const {
   recording.modules = modules_.all();
   recording.scripts = scripts_.all();
-  recording.spaces.clear();
-  recording.spaces.reserve(spaces_.size());
-  for (Watched space : spaces_) {
+  recording.spaces.assign(next_, {});
+  for (auto [number, space] : spaces_) {
     if (perf_maps && space.space.pid != 0 && !space.ended) take_perf_map(space);
     sort_mappings(space.space);
-    recording.spaces.push_back(std::move(space.space));
+    recording.spaces[number] = std::move(space.space);
   }
   tell_cgroups_apart(recording.spaces);
 }
 
 void Spaces::finish(Recording& recording) {
-  for (Watched& space : spaces_) {
+  for (auto& [number, space] : spaces_) {
     if (space.space.pid != 0 && !space.ended) take_perf_map(space);
     sort_mappings(space.space);
   }
   recording.modules = modules_.release();
   recording.scripts = scripts_.all();
-  recording.spaces.clear();
-  for (Watched& space : spaces_) recording.spaces.push_back(std::move(space.space));
+  recording.spaces.assign(next_, {});
+  for (auto& [number, space] : spaces_) recording.spaces[number] = std::move(space.space);
   tell_cgroups_apart(recording.spaces);
 }
 

@@ -3,8 +3,8 @@
 // /proc, from the kernel's log (sideband.h), which has those of short-lived processes too, and from
 // BPF's records of mremap(). Each mapping has the time from and until which it was there, so a
 // stack is named by what was mapped when it was taken. A forked space begins with its parent's
-// mappings. spaces.cc has the life of spaces, space_mappings.cc the changes of their mappings,
-// space_code.cc the look-up.
+// mappings. spaces.cc has the life of spaces, space_ends.cc what remains of it,
+// space_mappings.cc the changes of their mappings, space_code.cc the look-up.
 #pragma once
 
 #include <sys/types.h>
@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -83,25 +85,24 @@ class Spaces {
   // The process that had the file mapped for the longest time before `time_ns`. The log has an
   // exec's mappings before the exec itself, so the space before it seems to have them, too.
   std::optional<FileUser> user_of(ModuleId file, uint64_t time_ns) const;
-  const std::string& name_of(SpaceId id) const { return spaces_[id.index].space.comm; }
-  const std::string& cgroup_of(SpaceId id) const { return spaces_[id.index].space.cgroup; }
-  pid_t pid_of(SpaceId id) const { return static_cast<pid_t>(spaces_[id.index].space.pid); }
-  bool has_ended(SpaceId id) const { return id.index < spaces_.size() && spaces_[id.index].ended; }
+  const std::string& name_of(SpaceId id) const { return known(id).space.comm; }
+  const std::string& cgroup_of(SpaceId id) const { return known(id).space.cgroup; }
+  pid_t pid_of(SpaceId id) const { return static_cast<pid_t>(known(id).space.pid); }
+  bool has_ended(SpaceId id) const { return id.index < next_ && known(id).ended; }
   // Whether it had ended by then.
   bool had_ended(SpaceId id, uint64_t time_ns) const {
-    return has_ended(id) && spaces_[id.index].end_ns <= time_ns;
+    return has_ended(id) && known(id).end_ns <= time_ns;
   }
   // The space whose memory was copied when this one began, and when; none if it was not by fork.
   std::pair<SpaceId, uint64_t> copied_from(SpaceId id) const {
-    if (id.index >= spaces_.size()) return {};
-    return {spaces_[id.index].space.forked_from, spaces_[id.index].space.from_ns};
+    return {known(id).space.forked_from, known(id).space.from_ns};
   }
   // Reads /proc/PID/maps again, unless that was done after `time_ns`; for a space that has ended,
   // takes over the log.
   void read_again(SpaceId id, uint64_t time_ns);
   // When /proc/PID/maps was read last: the mappings that were gone by then, and those that were
   // new, are both there at that time.
-  uint64_t read_at(SpaceId id) const { return spaces_[id.index].last_read_ns; }
+  uint64_t read_at(SpaceId id) const { return known(id).last_read_ns; }
 
   // Code that was moved to another address.
   void move(SpaceId id, const bpf::move_record& move);
@@ -143,7 +144,7 @@ class Spaces {
     bool from_exec = false;
     bool ended = false;
     bool is_forgotten = false;
-    bool is_empty = false;  // forgotten, and nothing is left to be given back
+    bool is_given_back = false;
     bool has_anonymous_code = false;
     bool changed = false;  // since the last call of changed()
     uint64_t end_ns = UINT64_MAX;
@@ -160,11 +161,14 @@ class Spaces {
   };
 
   Watched& watched(SpaceId id);
+  // A space of which nothing is kept any more has ended, long ago.
+  const Watched& known(SpaceId id) const;
+  bool is_known(SpaceId id) const { return spaces_.contains(id.index); }
   void read_maps_of(Watched& space);
   void add_mapping(Watched& space, const Mapping& mapping);
   static bool is_overlaid(const Watched& space, const Mapping& mapping);
   void mark_changed(Watched& space);
-  std::vector<bool> parents_of_remembered() const;
+  std::unordered_set<SpaceId> parents_of_remembered() const;
   void give_back_forgotten();
   bool is_replaced(const Watched& space) const;
   uint64_t changes_of(SpaceId id) const;
@@ -184,7 +188,8 @@ class Spaces {
   static void sort_mappings(Space& space);
   static void tell_cgroups_apart(std::vector<Space>& spaces);
 
-  std::deque<Watched> spaces_{Watched{}};  // in weeks there may be a million
+  std::map<uint32_t, Watched> spaces_;  // by their numbers
+  uint32_t next_ = 1;                   // above all of these
   Modules modules_;
   Scripts scripts_;
   std::vector<SpaceId> changed_;

@@ -64,8 +64,10 @@ ByStack from_blocks(RunFigures& figures, const SnapshotOptions& options, uint64_
   figures.catch_up();  // has_ended() needs the records of processes that ended
   const Spaces& spaces = figures.processes().spaces();
   ByStack stacks;
+  const StackLog& log = figures.stacks();
   figures.for_each_block([&](const bpf::block_key& key, const bpf::block& block) {
-    LiveStack& stack = stacks[block.hash];
+    // Many ended processes may have left theirs in one: so a snapshot does not grow with them.
+    LiveStack& stack = stacks[log.known_as(block.hash)];
     const Amount amount = amount_of(block);
     const uint64_t age = now - std::min(now, block.time_ns);
     stack.live += amount;

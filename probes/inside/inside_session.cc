@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "probes/inside/descriptors.h"
 #include "probes/loading/kernel_features.h"
+#include "probes/processes/heirs.h"
 #include "probes/run/side_by_side.h"
 
 namespace memflame::inside {
@@ -232,6 +233,7 @@ void InsideSession::poll() {
       publish(exchange_.control().sample_bytes, *mean);
   if (options_.target.follow_children) uncovered_.look(knows_, loses_);
   if (takeover_) takeover_->poll();
+  if (command_ != 0 && options_.target.follow_children) reap_orphans();
   if (selection_ && selection_->is_time()) look_for_others();
   if (options_.memory != 0 && monotonic_ns() >= next_thrift_ns_) save_memory();
 }

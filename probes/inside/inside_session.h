@@ -92,6 +92,8 @@ class InsideSession : public LiveRun, private RunFigures {
   }
   std::optional<double> memory_pressure() const override { return processes_.memory_pressure(); }
 
+  // The processes of the run that live, whether or not they are counted.
+  std::vector<pid_t> of_run() const { return uncovered_.of_run(); }
   // Everything that was seen. The session cannot be used after that.
   Recording finish();
   void describe(RunInfo& info) const;

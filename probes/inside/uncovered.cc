@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/inside/uncovered.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "core/elf/valgrind.h"
 #include "core/units.h"
 #include "probes/advice.h"
 #include "probes/inside/agentless.h"
+#include "probes/processes/heirs.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
 
@@ -18,15 +21,6 @@ constexpr size_t most_found = 4096, most_heard = 65536;
 
 bool contains(const std::vector<pid_t>& pids, pid_t pid) {
   return std::find(pids.begin(), pids.end(), pid) != pids.end();
-}
-
-// Processes and those that descend from them.
-std::vector<pid_t> with_descendants(const std::vector<pid_t>& of) {
-  std::vector<pid_t> found = of;
-  for (size_t i = 0; i < found.size() && i < most_found; ++i)
-    for (const pid_t child : children_of(found[i]))
-      if (!contains(of, child)) found.push_back(child);
-  return found;
 }
 
 // Differs from one execve() to the next: where the program and its stack lie, which is random, and
@@ -56,6 +50,19 @@ bool Uncovered::is_covered(pid_t pid, bool has_spoken, const std::string& mark) 
   return heard_.contains(mark) || (has_spoken && has_forgotten_) ||
          (maps.find("[heap]") == std::string::npos &&
           reason_in(proc_path(pid, "exe")) != seen_by_nobody);
+}
+
+std::vector<pid_t> Uncovered::of_run() const {
+  std::vector<pid_t> roots = first_;
+  if (!attached_)
+    for (const pid_t orphan : orphans()) roots.push_back(orphan);
+  return with_descendants(roots);
+}
+
+bool Uncovered::is_of_run(pid_t pid) const {
+  std::vector<pid_t> ancestors = first_;
+  if (!attached_) ancestors.push_back(::getpid());
+  return descends_from(pid, ancestors);
 }
 
 void Uncovered::add(pid_t pid) {
@@ -130,7 +137,7 @@ bool Uncovered::holds(pid_t pid, const std::string& path, bool has_agent,
   const std::string reason = program.empty() ? "" : reason_in(program);
   if (program.empty() || reason == seen_by_nobody || (has_agent && reason.empty())) return false;
   const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
-  if (ids != std::to_string(pid) || !contains(with_descendants(first_), pid)) return false;
+  if (ids != std::to_string(pid) || !is_of_run(pid)) return false;
   takeover_->hold(pid, program, [this, path, go_on = std::move(go_on)](bool is_counted) {
     const bool has_waited = go_on();
     if (!is_counted || !has_waited) executions_.begin(path);
@@ -149,7 +156,7 @@ void Uncovered::forget(pid_t pid) {
 
 // An agent of an earlier run may be in any process.
 bool Uncovered::has_silent_agent(pid_t pid) const {
-  return is_covered(pid, false, program_mark(pid)) && contains(with_descendants(first_), pid);
+  return is_covered(pid, false, program_mark(pid)) && is_of_run(pid);
 }
 
 void Uncovered::meet(pid_t pid) {
@@ -179,7 +186,7 @@ void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
                             const std::function<void(pid_t)>& lose) {
   // A run may go on for weeks, and get more of them. A command is missed in the end.
   if (attached_) std::erase_if(first_, [](pid_t pid) { return read_comm(pid).empty(); });
-  const std::vector<pid_t> all = with_descendants(first_);
+  const std::vector<pid_t> all = of_run();
   std::set<pid_t> suspects;
   for (const pid_t pid : all) {
     if (left_out_.contains(pid) || !has_address_space(pid)) continue;
@@ -201,7 +208,7 @@ void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
 }
 
 std::vector<pid_t> Uncovered::starting(const std::function<bool(pid_t)>& knows) const {
-  std::vector<pid_t> pids = with_descendants(first_);
+  std::vector<pid_t> pids = of_run();
   std::erase_if(pids, [&](pid_t pid) {
     return knows(pid) || has_found(pid) || left_out_.contains(pid) || !has_address_space(pid);
   });

@@ -47,6 +47,9 @@ class Uncovered : private Holding {
   }
   // Looks at this process, too, into which an agent comes.
   void add(pid_t pid);
+  // The processes that are looked at, and those that descend from them: in a run with a command
+  // also orphans, which are memflame's children by then (adopt_orphans()).
+  std::vector<pid_t> of_run() const;
   bool is_counted_by_kernel(pid_t pid) const {
     return takeover_ != nullptr && takeover_->counts(pid);
   }
@@ -84,6 +87,7 @@ class Uncovered : private Holding {
              std::function<bool()> go_on) override;
   bool let_go(pid_t pid) override;
   Takeover::Cover cover_of(const Found& found) const;  // of the program that runs now
+  bool is_of_run(pid_t pid) const;
   bool has_found(pid_t pid) const;
   void keep(pid_t pid);
   void find(pid_t pid);

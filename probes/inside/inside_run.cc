@@ -40,6 +40,7 @@ ProbeRun run_within(const MemoryPlan& plan, const ProbeRun& run) {
 void say_silence(const Command& command, const inside::InsideSession& session,
                  Recording& recording) {
   std::vector<std::string>& notes = recording.meta.notes;
+  if (session.has_found(command.pid())) return;  // named there
   const bool has_spoken = session.met(command.pid());
   if (const std::string reason =
           has_spoken ? "" : inside::reason_in(program_file(command.program()));

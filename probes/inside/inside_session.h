@@ -104,6 +104,8 @@ class InsideSession : public LiveRun, private RunFigures {
   // "; …" if unwind tables found no room, without which a stack cannot be read.
   std::string tables_in_words() const;
   bool met(pid_t pid) const { return guests_.knows(pid); }  // whether one has in this process
+  // Whether it runs a program whose calls no agent sees.
+  bool has_found(pid_t pid) const { return uncovered_.has_found(pid); }
   // Whether the blocks of Python's allocator were counted in any process.
   bool has_python() const;
   const bpf::counters& counters() const { return blocks_.counters(); }

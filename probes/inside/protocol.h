@@ -35,7 +35,7 @@ namespace memflame::inside {
 // network namespaces. A Hello has the token. FILTERS: how many seccomp filters memflame has.
 inline constexpr char socket_variable[] = "MEMFLAME_INSIDE";
 
-inline constexpr uint32_t protocol_version = 9;
+inline constexpr uint32_t protocol_version = 10;
 inline constexpr uint32_t most_processes = 16384;
 inline constexpr uint32_t most_executions = 256;  // that memflame has not taken yet
 // A thread each, of all processes together. Agents map all of them, and mlockall() makes all of
@@ -338,6 +338,15 @@ struct Welcome {
   uint32_t process = 0;                  // its index
   uint32_t rings = 0;                    // that it is to map: large_rings or most_rings
   uint64_t rows_at = 0, rows_bytes = 0;  // in the tables
+};
+
+// The agent's answer to a Welcome that accepts it, one byte. After any other than the first it
+// waits for a byte from memflame, or the end of the connection: nothing is recorded in the process,
+// but the kernel's probes may count it.
+enum Joining : uint8_t {
+  joining_done = 1,
+  joining_without_descriptors,  // there was no room for two of them
+  joining_without_memory,       // there was no room for what they map
 };
 
 // ---- places in the exchange ----

@@ -40,16 +40,14 @@ std::string program_mark(pid_t pid) {
 }  // namespace
 
 // A forked child that has not allocated yet has its parent's agent, which is still silent: it runs
-// a program in which an agent spoke. In any other program, silence beside a heap means that the
-// agent could not speak, also if one spoke in the program before. If the mappings cannot be read,
-// what counts is whether it has.
+// a program in which an agent spoke. In any other program an agent speaks when it starts, so
+// silence means that it could not, also if one spoke in the program before. If the mappings cannot
+// be read, what counts is whether it has.
 bool Uncovered::is_covered(pid_t pid, bool has_spoken, const std::string& mark) const {
   const std::string maps = read_file(proc_path(pid, "maps"));
   if (maps.empty()) return has_spoken;
   if (maps.find(agent_) == std::string::npos || brings_malloc(proc_path(pid, "exe"))) return false;
-  return heard_.contains(mark) || (has_spoken && has_forgotten_) ||
-         (maps.find("[heap]") == std::string::npos &&
-          reason_in(proc_path(pid, "exe")) != seen_by_nobody);
+  return heard_.contains(mark) || (has_spoken && has_forgotten_);
 }
 
 std::vector<pid_t> Uncovered::of_run() const {
@@ -81,20 +79,25 @@ void Uncovered::hear(pid_t pid) {
   heard_.insert(program_mark(pid));
 }
 
-void Uncovered::find(pid_t pid) {
+// `why`: what kept its agent out, if that is known.
+void Uncovered::find(pid_t pid, const std::string& why, Takeover::GoOn go_on) {
   if (has_found(pid)) return keep(pid);
   retire(pid);
   if (found_.size() >= most_found) {
     ++beyond_;
+    if (go_on) go_on(false);
     return;
   }
   Found& found = found_[pid];
   found.pid = pid;
   found.name = read_comm(pid);
   found.program = program_mark(pid);
-  found.why = reason_in(proc_path(pid, "exe"));
+  found.why = why.empty() ? reason_in(proc_path(pid, "exe")) : why;
   found.first = resident_of(pid);
-  if (takeover_ != nullptr && found.why != seen_by_nobody) takeover_->take(pid);
+  if (takeover_ != nullptr && found.why != seen_by_nobody)
+    takeover_->take(pid, std::move(go_on));
+  else if (go_on)
+    go_on(false);
   if (found.why.empty())
     found.why = read_file(proc_path(pid, "maps")).find(agent_) == std::string::npos
                     ? "it came without LD_PRELOAD"
@@ -157,6 +160,11 @@ void Uncovered::forget(pid_t pid) {
 // An agent of an earlier run may be in any process.
 bool Uncovered::has_silent_agent(pid_t pid) const {
   return is_covered(pid, false, program_mark(pid)) && is_of_run(pid);
+}
+
+void Uncovered::miss(pid_t pid, const std::string& why, Takeover::GoOn go_on) {
+  heard_.erase(program_mark(pid));
+  find(pid, why, std::move(go_on));
 }
 
 void Uncovered::meet(pid_t pid) {

@@ -39,6 +39,8 @@ class Uncovered : private Holding {
   void meet(pid_t pid);
   // The same, but it runs the program that it was watched with before.
   void hear(pid_t pid);
+  // An agent has spoken, but could not join. Its process goes on by `go_on`.
+  void miss(pid_t pid, const std::string& why, Takeover::GoOn go_on);
   // An agent has spoken, but is not let in.
   void turn_away(pid_t pid) { executions_.settle(pid); }
   // What processes have executed, before those in which an agent speaks are met.
@@ -50,6 +52,7 @@ class Uncovered : private Holding {
   // The processes that are looked at, and those that descend from them: in a run with a command
   // also orphans, which are memflame's children by then (adopt_orphans()).
   std::vector<pid_t> of_run() const;
+  bool has_found(pid_t pid) const;  // it runs a program whose calls no agent sees
   bool is_counted_by_kernel(pid_t pid) const {
     return takeover_ != nullptr && takeover_->counts(pid);
   }
@@ -88,9 +91,8 @@ class Uncovered : private Holding {
   bool let_go(pid_t pid) override;
   Takeover::Cover cover_of(const Found& found) const;  // of the program that runs now
   bool is_of_run(pid_t pid) const;
-  bool has_found(pid_t pid) const;
   void keep(pid_t pid);
-  void find(pid_t pid);
+  void find(pid_t pid, const std::string& why = "", Takeover::GoOn go_on = {});
   void retire(pid_t pid);
   std::string why_unseen() const;
   std::vector<std::string> names(Takeover::Cover cover) const;

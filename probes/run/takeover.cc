@@ -42,8 +42,9 @@ Takeover::~Takeover() {
   give_up("");
 }
 
-void Takeover::take(pid_t pid) {
-  if (!counts(pid)) return want({pid, ""});
+void Takeover::take(pid_t pid, GoOn go_on) {
+  if (!counts(pid)) return want({pid, "", std::move(go_on)});
+  if (go_on) go_on(true);
   // A forked child is followed since its fork.
   if (covers_.try_emplace(pid, Cover::from_start).second) ++count_;
 }

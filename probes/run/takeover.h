@@ -31,11 +31,13 @@ class Takeover {
   Takeover(const ProbeRun& run, const std::string& agent);
   ~Takeover();
 
-  // Counts what this process does from now on, as soon as that is possible.
-  void take(pid_t pid);
-  // Counts what it does from the first instruction of the program on that it is about to execute.
-  // `go_on` is called when it may, with whether it is counted; returns whether it has waited.
+  // Lets a process go on that waits; called with whether it is counted, returns whether it has
+  // waited.
   using GoOn = std::function<bool(bool is_counted)>;
+  // Counts what this process does from now on, as soon as that is possible. If `go_on` is given, it
+  // has done nothing yet.
+  void take(pid_t pid, GoOn go_on = {});
+  // Counts what it does from the first instruction of the program on that it is about to execute.
   void hold(pid_t pid, const std::string& program, GoOn go_on);
   // It is counted no more. False: it was not.
   bool let_go(pid_t pid);

@@ -66,6 +66,8 @@ equal("without the variable, and a child", kept("sh", "-c", f"env -u LD_PRELOAD 
 equal("a program in which an agent can be, executed by one in which none can",
       kept("sh", "-c", f"{STATIC} 300 {DYNAMIC}; true", rounds=2), 1)
 equal("and back", kept("sh", "-c", f"{STATIC} 0 {DYNAMIC} 0 {STATIC}; true", rounds=3), 2)
+equal("too little address space for an agent", kept("prlimit", "--as=100000000", DYNAMIC), 1)
+equal("too few descriptors for an agent", kept("sh", "-c", f"ulimit -n 4; exec {DYNAMIC}"), 1)
 equal("programs with agents only", kept("sh", "-c", f"{DYNAMIC}; {DYNAMIC}; not-there; true", rounds=2), 0)
 
 # Whoever is held and cannot execute the program goes on, with its agent.

@@ -83,7 +83,7 @@ void Executions::begin(Execution& told, Holding* holding) {
   begin(path);
 }
 
-void Executions::begin(const std::string& path) {
+void Executions::begin(const std::string& path, const std::string& why) {
   ++open_;
   const std::string name = process_name(path);
   if (name.empty() || (!programs_.contains(name) && programs_.size() >= most_programs)) {
@@ -93,6 +93,7 @@ void Executions::begin(const std::string& path) {
   Program& program = programs_[name];
   ++program.open;
   program.path = path;
+  program.why = why;
 }
 
 bool Executions::settle_one(const std::string& name) {
@@ -124,7 +125,7 @@ std::vector<std::string> Executions::names() const {
     if (names.size() == most_named) break;
     std::string line = name;
     if (program.open > 1) line += " (" + std::to_string(program.open) + " times)";
-    const std::string reason = reason_for(program.path);
+    const std::string reason = program.why.empty() ? reason_for(program.path) : program.why;
     names.push_back(line + ": " + (reason.empty() ? "no agent spoke in it" : reason));
   }
   return names;

@@ -127,7 +127,10 @@ void InsideSession::disarm() {
   see_if_given_up();
   publish(exchange_.control().reading, 0U);
   counts_ = false;
-  if (takeover_) takeover_->disarm();
+  if (takeover_) {
+    takeover_->disarm();
+    uncovered_.take_left();
+  }
   if (selection_) look_for_others();
   ticks_.refine();
   guests_.poll();
@@ -232,7 +235,10 @@ void InsideSession::poll() {
     if (const auto mean = governor_->poll([this] { return work(); }, processes_.os()))
       publish(exchange_.control().sample_bytes, *mean);
   if (options_.target.follow_children) uncovered_.look(knows_, loses_);
-  if (takeover_) takeover_->poll();
+  if (takeover_) {
+    takeover_->poll();
+    uncovered_.take_left();
+  }
   if (command_ != 0 && options_.target.follow_children) reap_orphans();
   if (selection_ && selection_->is_time()) look_for_others();
   if (options_.memory != 0 && monotonic_ns() >= next_thrift_ns_) save_memory();

@@ -77,6 +77,24 @@ void Uncovered::hear(pid_t pid) {
     has_forgotten_ = true;
   }
   heard_.insert(program_mark(pid));
+  if (takeover_ == nullptr) return;
+  if (heard_ns_.size() >= most_heard) heard_ns_.clear();
+  heard_ns_[pid] = monotonic_ns();
+}
+
+void Uncovered::take_left() {
+  for (const Takeover::Left& left : takeover_->take_left()) follow(left);
+}
+
+// An agent may have spoken by now, or be about to.
+void Uncovered::follow(const Takeover::Left& left) {
+  const auto heard = heard_ns_.find(left.pid);
+  if (heard != heard_ns_.end() && heard->second > left.time_ns) return;
+  const bool runs = has_address_space(left.pid) && read_comm(left.pid) == left.name;
+  if (runs && read_file(proc_path(left.pid, "environ")).find(agent_) == std::string::npos)
+    return find(left.pid);
+  executions_.begin(left.name, runs ? reason_in(proc_path(left.pid, "exe"))
+                                    : "executed by a process without an agent");
 }
 
 // `why`: what kept its agent out, if that is known.

@@ -47,6 +47,8 @@ class Uncovered : private Holding {
   void take_executions(Exchange& exchange) {
     executions_.take(exchange, takeover_ != nullptr ? this : nullptr);
   }
+  // What processes that the kernel's probes count have executed: no agent tells of that.
+  void take_left();
   // Looks at this process, too, into which an agent comes.
   void add(pid_t pid);
   // The processes that are looked at, and those that descend from them: in a run with a command
@@ -94,6 +96,7 @@ class Uncovered : private Holding {
   void keep(pid_t pid);
   void find(pid_t pid, const std::string& why = "", Takeover::GoOn go_on = {});
   void retire(pid_t pid);
+  void follow(const Takeover::Left& left);
   std::string why_unseen() const;
   std::vector<std::string> names(Takeover::Cover cover) const;
   std::vector<const Found*> all_found(Takeover::Cover cover) const;
@@ -109,6 +112,7 @@ class Uncovered : private Holding {
   std::set<pid_t> left_out_;
   std::map<pid_t, std::string> covered_;  // program_mark() of what was looked at
   std::set<std::string> heard_;           // program_mark() where an agent spoke
+  std::map<pid_t, uint64_t> heard_ns_;    // and when, if others may be taken over
   bool has_forgotten_ = false;            // some of them
   std::set<pid_t> suspects_;              // without an agent at the look before
   std::map<pid_t, Found> found_;

@@ -88,6 +88,12 @@ done = subprocess.run([MEMFLAME, "alloc", "--strict", "-o", path("out.svg"), "--
                       capture_output=True, text=True, timeout=PATIENCE, check=False)
 equal(f"--strict, which said {done.stderr}", done.returncode, LOSSY)
 
+# No agent tells what a process without one executes: the kernel's probes do.
+memflame = Memflame("alloc", "--", "env", "-i", "sh", "-c", f"{DYNAMIC}; {DYNAMIC}; true", by_rights=True).wait()
+summary = memflame.summary()
+check(sum(summary["losses"][name]["events"] for name in ("process_uncovered", "late_process")) >= 2, summary["losses"])
+check(any("not seen (leaker" in note for note in summary["notes"]), summary["notes"])
+
 # A picture on request has both.
 live = Memflame("alloc", "--", "sh", "-c", f"{DYNAMIC} 15000 & {STATIC} 15000; wait", by_rights=True,
                 output="svg")

@@ -33,9 +33,9 @@ std::string path_of(const Execution& told) {
   return path;
 }
 
-std::string reason_for(const std::string& path) {
+std::string reason_for(const std::string& path, const Executor& by) {
   try {
-    return reason_in(program_file(find_program(path)));
+    return reason_in(program_file(find_program(path)), true, by);
   } catch (const Error&) {
     return "";
   }
@@ -76,11 +76,12 @@ void Executions::begin(Execution& told, Holding* holding) {
     uint32_t waits = holder;
     return std::atomic_ref(told.holder).compare_exchange_strong(waits, 0);
   };
-  if (holder == 0) return begin(path);
+  const std::string why = has_agent ? "" : without_preload;
+  if (holder == 0) return begin(path, why);
   if (holding != nullptr && holding->holds(static_cast<pid_t>(holder), path, has_agent, go_on))
     return;
   go_on();
-  begin(path);
+  begin(path, why);
 }
 
 void Executions::begin(const std::string& path, const std::string& why) {
@@ -125,7 +126,10 @@ std::vector<std::string> Executions::names() const {
     if (names.size() == most_named) break;
     std::string line = name;
     if (program.open > 1) line += " (" + std::to_string(program.open) + " times)";
-    const std::string reason = program.why.empty() ? reason_for(program.path) : program.why;
+    // What is true of the program itself comes first. Who executed it is not known by now.
+    std::string reason = reason_for(program.path, ourselves());
+    if (reason.empty()) reason = program.why;
+    if (reason.empty()) reason = reason_for(program.path, Executor{});
     names.push_back(line + ": " + (reason.empty() ? "no agent spoke in it" : reason));
   }
   return names;

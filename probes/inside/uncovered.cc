@@ -116,11 +116,19 @@ void Uncovered::find(pid_t pid, const std::string& why, Takeover::GoOn go_on) {
     takeover_->take(pid, std::move(go_on));
   else if (go_on)
     go_on(false);
-  if (found.why.empty())
-    found.why = read_file(proc_path(pid, "maps")).find(agent_) == std::string::npos
-                    ? "it came without LD_PRELOAD"
-                    : "its agent could not speak to memflame (a filter of system calls?)";
+  if (found.why.empty()) found.why = why_silent(pid);
   keep(pid);
+}
+
+// Why there is no agent in a program that could have one.
+std::string Uncovered::why_silent(pid_t pid) const {
+  const auto has_agent = [&](const char* file) {
+    return read_file(proc_path(pid, file)).find(agent_) != std::string::npos;
+  };
+  if (has_agent("maps")) return "its agent could not speak to memflame (a filter of system calls?)";
+  if (!has_agent("environ")) return without_preload;
+  const std::string why = reason_in(proc_path(pid, "exe"), true, Executor{});
+  return why.empty() ? "the dynamic linker left out LD_PRELOAD" : why;
 }
 
 // How much is resident shows what is missing at the most.
@@ -155,13 +163,14 @@ void Uncovered::retire(pid_t pid) {
 bool Uncovered::holds(pid_t pid, const std::string& path, bool has_agent,
                       std::function<bool()> go_on) {
   const std::string program = executed_file(pid, path);
-  const std::string reason = program.empty() ? "" : reason_in(program);
+  const std::string reason = program.empty() ? "" : reason_in(program, true, executor_in(pid));
   if (program.empty() || reason == seen_by_nobody || (has_agent && reason.empty())) return false;
   const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
   if (ids != std::to_string(pid) || !is_of_run(pid)) return false;
-  takeover_->hold(pid, program, [this, path, go_on = std::move(go_on)](bool is_counted) {
+  takeover_->hold(pid, program, [this, path, reason, go_on = std::move(go_on)](bool is_counted) {
     const bool has_waited = go_on();
-    if (!is_counted || !has_waited) executions_.begin(path);
+    if (!is_counted || !has_waited)
+      executions_.begin(path, reason.empty() ? without_preload : reason);
     return has_waited;
   });
   return true;

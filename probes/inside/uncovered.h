@@ -97,6 +97,7 @@ class Uncovered : private Holding {
   void find(pid_t pid, const std::string& why = "", Takeover::GoOn go_on = {});
   void retire(pid_t pid);
   void follow(const Takeover::Left& left);
+  std::string why_silent(pid_t pid) const;
   std::string why_unseen() const;
   std::vector<std::string> names(Takeover::Cover cover) const;
   std::vector<const Found*> all_found(Takeover::Cover cover) const;

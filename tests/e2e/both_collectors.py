@@ -2,6 +2,7 @@
 """alloc -- COMMAND with the rights for BPF: agents count what they can be in, the kernel's probes all else, in one run.
 A program that no agent can be in waits for its probes before its first instruction, however soon it ends."""
 import os
+import shutil
 import subprocess
 import time
 
@@ -68,6 +69,10 @@ equal("a program in which an agent can be, executed by one in which none can",
 equal("and back", kept("sh", "-c", f"{STATIC} 0 {DYNAMIC} 0 {STATIC}; true", rounds=3), 2)
 equal("too little address space for an agent", kept("prlimit", "--as=100000000", DYNAMIC), 1)
 equal("too few descriptors for an agent", kept("sh", "-c", f"ulimit -n 4; exec {DYNAMIC}"), 1)
+SETUID = shutil.copy(DYNAMIC, path("leaker_setuid"))
+os.chmod(SETUID, 0o4755)
+equal("a program that gives another user rights that memflame has",
+      kept("setpriv", "--reuid=65534", "--clear-groups", "sh", "-c", f"{SETUID}; true"), 1)
 equal("programs with agents only", kept("sh", "-c", f"{DYNAMIC}; {DYNAMIC}; not-there; true", rounds=2), 0)
 
 # Whoever is held and cannot execute the program goes on, with its agent.

@@ -77,6 +77,8 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
   if (options_.takes_over && options_.memory == 0) {
     takeover_.emplace(ProbeRun{&probe_, options_}, agent);
     uncovered_.relieve_by(*takeover_);
+  } else if (command_ != 0 && options_.target.follow_children) {
+    uncovered_.hear_from(witness_.emplace());
   }
   if (options_.target.is_selection()) selection_.emplace();
   if (options_.own && options_.own->most_overhead() > 0)
@@ -117,7 +119,7 @@ uint64_t InsideSession::arm() {
     reader_.tell(*told_);
   }
   publish(exchange_.control().heartbeat, now_ticks());
-  publish(exchange_.control().holds, uint32_t{takeover_.has_value()});
+  publish(exchange_.control().holds, uint32_t{takeover_ || (witness_ && witness_->works())});
   publish(exchange_.control().reading, exchange_.run());
   return armed_ns_;
 }
@@ -127,10 +129,8 @@ void InsideSession::disarm() {
   see_if_given_up();
   publish(exchange_.control().reading, 0U);
   counts_ = false;
-  if (takeover_) {
-    takeover_->disarm();
-    uncovered_.take_left();
-  }
+  if (takeover_) takeover_->disarm();
+  uncovered_.take_left();
   if (selection_) look_for_others();
   ticks_.refine();
   guests_.poll();
@@ -235,10 +235,8 @@ void InsideSession::poll() {
     if (const auto mean = governor_->poll([this] { return work(); }, processes_.os()))
       publish(exchange_.control().sample_bytes, *mean);
   if (options_.target.follow_children) uncovered_.look(knows_, loses_);
-  if (takeover_) {
-    takeover_->poll();
-    uncovered_.take_left();
-  }
+  if (takeover_) takeover_->poll();
+  uncovered_.take_left();
   if (command_ != 0 && options_.target.follow_children) reap_orphans();
   if (selection_ && selection_->is_time()) look_for_others();
   if (options_.memory != 0 && monotonic_ns() >= next_thrift_ns_) save_memory();

@@ -25,6 +25,7 @@
 #include "probes/inside/stack_tree.h"
 #include "probes/inside/ticks.h"
 #include "probes/inside/uncovered.h"
+#include "probes/inside/witness.h"
 #include "probes/probe.h"
 #include "probes/processes/processes.h"
 #include "probes/run/event_log.h"
@@ -173,6 +174,7 @@ class InsideSession : public LiveRun, private RunFigures {
   RingReader reader_;
   CodeTables code_;
   Uncovered uncovered_;
+  std::optional<Witness> witness_;    // without that
   std::optional<Takeover> takeover_;  // with ProbeOptions::takes_over; tells uncovered_ at its end
   Guests guests_;
   const std::function<bool(pid_t)> knows_ = [this](pid_t pid) { return guests_.knows(pid); };

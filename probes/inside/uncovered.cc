@@ -77,13 +77,17 @@ void Uncovered::hear(pid_t pid) {
     has_forgotten_ = true;
   }
   heard_.insert(program_mark(pid));
-  if (takeover_ == nullptr) return;
+  if (witness_ != nullptr) witness_->forget(pid);
+  if (takeover_ == nullptr && witness_ == nullptr) return;
   if (heard_ns_.size() >= most_heard) heard_ns_.clear();
   heard_ns_[pid] = monotonic_ns();
 }
 
 void Uncovered::take_left() {
-  for (const Takeover::Left& left : takeover_->take_left()) follow(left);
+  if (takeover_ != nullptr)
+    for (const Takeover::Left& left : takeover_->take_left()) follow(left);
+  if (witness_ != nullptr)
+    for (const Takeover::Left& left : witness_->take()) follow(left);
 }
 
 // An agent may have spoken by now, or be about to.
@@ -117,6 +121,7 @@ void Uncovered::find(pid_t pid, const std::string& why, Takeover::GoOn go_on) {
   else if (go_on)
     go_on(false);
   if (found.why.empty()) found.why = why_silent(pid);
+  if (witness_ != nullptr) witness_->watch(pid, false);
   keep(pid);
 }
 
@@ -167,6 +172,10 @@ bool Uncovered::holds(pid_t pid, const std::string& path, bool has_agent,
   if (program.empty() || reason == seen_by_nobody || (has_agent && reason.empty())) return false;
   const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
   if (ids != std::to_string(pid) || !is_of_run(pid)) return false;
+  if (takeover_ == nullptr) {
+    witness_->watch(pid, true);
+    return false;
+  }
   takeover_->hold(pid, program, [this, path, reason, go_on = std::move(go_on)](bool is_counted) {
     const bool has_waited = go_on();
     if (!is_counted || !has_waited)
@@ -176,7 +185,7 @@ bool Uncovered::holds(pid_t pid, const std::string& path, bool has_agent,
   return true;
 }
 
-bool Uncovered::let_go(pid_t pid) { return takeover_->let_go(pid); }
+bool Uncovered::let_go(pid_t pid) { return takeover_ != nullptr && takeover_->let_go(pid); }
 
 void Uncovered::forget(pid_t pid) {
   std::erase(first_, pid);
@@ -318,7 +327,9 @@ std::string Uncovered::why_unseen() const {
     return "memflame's agent is in the processes that it came into and in their forked children, "
            "but not in programs that they execute; " +
            as_root("the kernel's collector follows them");
-  return "static programs, those that contain their allocator, and those started without "
+  const bool knows_all = takeover_ != nullptr || (witness_ != nullptr && witness_->lost() == 0);
+  return std::string(knows_all ? "" : "what they executed is not known if it ended soon; ") +
+         "static programs, those that contain their allocator, and those started without "
          "LD_PRELOAD cannot be watched from inside; " +
          as_root("--collect kernel needs no agent");
 }

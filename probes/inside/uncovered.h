@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "probes/inside/executions.h"
+#include "probes/inside/witness.h"
 #include "probes/processes/pace.h"
 #include "probes/run/takeover.h"
 
@@ -32,6 +33,8 @@ class Uncovered : private Holding {
   Uncovered(std::vector<pid_t> first, std::string agent)
       : first_(std::move(first)), agent_(std::move(agent)), attached_(!agent_.starts_with('/')) {}
 
+  // Without a takeover: what it tells of is named.
+  void hear_from(Witness& witness) { witness_ = witness.works() ? &witness : nullptr; }
   // They are to be counted by it. It tells who waited in vain, also when it ends: so it ends first.
   void relieve_by(Takeover& takeover) { takeover_ = &takeover; }
 
@@ -45,9 +48,9 @@ class Uncovered : private Holding {
   void turn_away(pid_t pid) { executions_.settle(pid); }
   // What processes have executed, before those in which an agent speaks are met.
   void take_executions(Exchange& exchange) {
-    executions_.take(exchange, takeover_ != nullptr ? this : nullptr);
+    executions_.take(exchange, takeover_ != nullptr || witness_ != nullptr ? this : nullptr);
   }
-  // What processes that the kernel's probes count have executed: no agent tells of that.
+  // What processes without an agent have executed, as the kernel tells.
   void take_left();
   // Looks at this process, too, into which an agent comes.
   void add(pid_t pid);
@@ -120,6 +123,7 @@ class Uncovered : private Holding {
   std::vector<Found> earlier_;  // in processes that run another program now
   size_t beyond_ = 0;           // those for which there was no room
   Takeover* takeover_ = nullptr;
+  Witness* witness_ = nullptr;
   Executions executions_;
 };
 

@@ -32,6 +32,9 @@ equal(f"programs without the variable that brings the agent: {said}", count, WIT
 equal("programs that are not there", unseen("sh", "-c", "/not/there; not-there; /usr/bin/true; ls >/dev/null")[0], 0)
 equal("of many programs", unseen("sh", "-c", f"for i in 1 2 3 4 5 6 7 8 9; do {DYNAMIC}; {STATIC}; done; true")[0], 9)
 
+count, notes, said = unseen("env", "-i", "sh", "-c", f"{DYNAMIC}; {STATIC}; {DYNAMIC}; true")
+equal(f"programs that one without an agent executes: {said}", count, 4)
+check(any("silent (2 times): executed by a process without an agent" in note for note in notes), notes)
 for limit, why in (("prlimit --as=100000000", "ulimit -v"), ("prlimit --nofile=5", "ulimit -n")):
     count, notes, said = unseen(*limit.split(), DYNAMIC)
     equal(f"programs in which the agent finds no room: {said}", count, 1)

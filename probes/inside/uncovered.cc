@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/elf/valgrind.h"
 #include "probes/inside/agentless.h"
@@ -18,6 +19,12 @@ constexpr size_t most_found = 4096, most_heard = 65536;
 
 bool contains(const std::vector<pid_t>& pids, pid_t pid) {
   return std::find(pids.begin(), pids.end(), pid) != pids.end();
+}
+
+// As it sees itself; 0 if it is gone.
+pid_t own_id(pid_t pid) {
+  const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
+  return std::atoi(ids.substr(ids.find_last_of(" \t") + 1).c_str());
 }
 
 // Differs from one execve() to the next: where the program and its stack lie, which is random, and
@@ -160,15 +167,23 @@ void Uncovered::retire(pid_t pid) {
   found_.erase(known);
 }
 
-// Only in a process that sees its own id as memflame does, and that descends from those that are
-// looked at: what it says might be untrue.
-bool Uncovered::holds(pid_t pid, const std::string& path, bool has_agent,
+// The process of the run that sees itself as `own`, in whichever PID namespace; 0 if there is none,
+// or several. Looks at all of them.
+pid_t Uncovered::process_called(pid_t own) const {
+  std::vector<pid_t> all = of_run();
+  if (!contains(all, own) && is_of_run(own)) all.push_back(own);  // it lost its parent meanwhile
+  std::erase_if(all, [own](pid_t pid) { return own_id(pid) != own; });
+  return all.size() == 1 ? all[0] : 0;
+}
+
+// Only in a process of the run: what it says might be untrue.
+bool Uncovered::holds(pid_t own, const std::string& path, bool has_agent,
                       std::function<bool()> go_on) {
+  const pid_t pid = own_id(own) == own && is_of_run(own) ? own : process_called(own);
   const std::string program = executed_file(pid, path);
   const std::string reason = program.empty() ? "" : reason_in(program, true, executor_in(pid));
   if (program.empty() || reason == seen_by_nobody || (has_agent && reason.empty())) return false;
-  const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
-  if (ids != std::to_string(pid) || !is_of_run(pid)) return false;
+  if (process_called(own) != pid) return false;
   if (takeover_ == nullptr) {
     witness_->watch(pid, true);
     return false;
@@ -182,7 +197,9 @@ bool Uncovered::holds(pid_t pid, const std::string& path, bool has_agent,
   return true;
 }
 
-bool Uncovered::let_go(pid_t pid) { return takeover_ != nullptr && takeover_->let_go(pid); }
+bool Uncovered::let_go(pid_t own) {
+  return takeover_ != nullptr && takeover_->let_go(process_called(own));
+}
 
 void Uncovered::forget(pid_t pid) {
   std::erase(first_, pid);

@@ -91,9 +91,10 @@ class Uncovered : private Holding {
     int64_t first = 0, last = 0;  // bytes that were resident when it was looked at
     Takeover::Cover cover = Takeover::Cover::none;
   };
-  bool holds(pid_t pid, const std::string& path, bool has_agent,
+  pid_t process_called(pid_t own) const;
+  bool holds(pid_t own, const std::string& path, bool has_agent,
              std::function<bool()> go_on) override;
-  bool let_go(pid_t pid) override;
+  bool let_go(pid_t own) override;
   Takeover::Cover cover_of(const Found& found) const;  // of the program that runs now
   bool is_of_run(pid_t pid) const;
   void keep(pid_t pid);

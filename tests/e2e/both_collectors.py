@@ -73,6 +73,7 @@ SETUID = shutil.copy(DYNAMIC, path("leaker_setuid"))
 os.chmod(SETUID, 0o4755)
 equal("a program that gives another user rights that memflame has",
       kept("setpriv", "--reuid=65534", "--clear-groups", "sh", "-c", f"{SETUID}; true"), 1)
+equal("in a PID namespace of its own", kept("unshare", "-pf", STATIC), 1)
 equal("programs with agents only", kept("sh", "-c", f"{DYNAMIC}; {DYNAMIC}; not-there; true", rounds=2), 0)
 
 # Whoever is held and cannot execute the program goes on, with its agent.

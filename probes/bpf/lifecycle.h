@@ -180,6 +180,7 @@ int memflame_exec(struct bpf_raw_tracepoint_args* ctx) {
     forget_unmapped(process->space);
   }
   if (!wanted) {
+    if (process && config.until_exec) tell_space(process->space, 0, space_left, task, 0);
     bpf_map_delete_elem(&processes, &tgid);
     return 0;
   }

@@ -119,7 +119,8 @@ struct call_record {
 };
 
 // space_unmapped: part of its code is gone, which invalidates its list. With config.tell_borrows
-// only: space_borrow and space_return mark the begin and end of a vfork child.
+// only: space_borrow and space_return mark the begin and end of a vfork child. With
+// config.until_exec: space_left tells of the program that is executed, and not watched.
 enum space_reason {
   space_fork = 1,
   space_exec,
@@ -128,7 +129,8 @@ enum space_reason {
   space_end,
   space_unmapped,
   space_borrow,
-  space_return
+  space_return,
+  space_left
 };
 
 // Which thread of a process called exec.

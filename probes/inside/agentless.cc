@@ -71,22 +71,28 @@ bool needs_first_library(int file) {
   return found;
 }
 
-// The command has memflame's user.
-bool gains_rights(const struct stat& file) {
-  return ((file.st_mode & S_ISUID) != 0 && file.st_uid != ::geteuid()) ||
-         ((file.st_mode & S_ISGID) != 0 && file.st_gid != ::getegid());
+bool gains_rights(const struct stat& file, const Executor& by) {
+  return ((file.st_mode & S_ISUID) != 0 && file.st_uid != by.user) ||
+         ((file.st_mode & S_ISGID) != 0 && file.st_gid != by.group);
 }
 
 }  // namespace
 
-std::string reason_in(const std::string& program, bool preloaded) {
+Executor ourselves() { return {.user = ::geteuid(), .group = ::getegid()}; }
+
+Executor executor_in(pid_t pid) {
+  struct stat status {};
+  if (::stat(proc_path(pid, "task").c_str(), &status) != 0) return {};
+  return {.user = status.st_uid, .group = status.st_gid};
+}
+
+std::string reason_in(const std::string& program, bool preloaded, const Executor& by) {
   const UniqueFd file = open_file(program);
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) return "";
-  if (preloaded && gains_rights(status)) return "it gains another user's rights";
+  if (preloaded && gains_rights(status, by)) return "it gains another user's rights";
   // Root has them anyway.
-  if (preloaded && ::geteuid() != 0 &&
-      ::fgetxattr(file.get(), "security.capability", nullptr, 0) > 0)
+  if (preloaded && by.user != 0 && ::fgetxattr(file.get(), "security.capability", nullptr, 0) > 0)
     return "it gains capabilities";
   Elf64_Ehdr header{};
   if (::pread(file.get(), &header, sizeof(header), 0) != static_cast<ssize_t>(sizeof(header)) ||

@@ -9,10 +9,20 @@
 namespace memflame::inside {
 
 inline constexpr const char* own_allocator = "its allocator is part of the program";
+inline constexpr const char* without_preload = "it came without LD_PRELOAD";
+
+// Who executes a program.
+struct Executor {
+  uid_t user = static_cast<uid_t>(-1);  // by default somebody who has none of the program's rights
+  gid_t group = static_cast<gid_t>(-1);
+};
+Executor ourselves();
+Executor executor_in(pid_t pid);
 
 // Why no agent can speak in this program: "it is linked statically"; "" if that is not known.
 // `preloaded`: the agent comes with its start.
-std::string reason_in(const std::string& program, bool preloaded = true);
+std::string reason_in(const std::string& program, bool preloaded = true,
+                      const Executor& by = ourselves());
 
 // Whether a program does not run as it would if its environment brings the agent: it begins with a
 // runtime that must be the first library, or its loader says that the agent does not fit.

@@ -277,4 +277,17 @@ void Exchange::refuse(const Guest& guest) {
       ::send(guest.socket.get(), &welcome, sizeof(welcome), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+std::optional<uint8_t> Exchange::answer_of(const Guest& guest) {
+  uint8_t answer = 0;
+  const ssize_t size = ::recv(guest.socket.get(), &answer, sizeof(answer), MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  return size == sizeof(answer) ? answer : uint8_t{0};
+}
+
+bool Exchange::dismiss(const Guest& guest) {
+  constexpr uint8_t go_on = 1;
+  return ::send(guest.socket.get(), &go_on, sizeof(go_on), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+         sizeof(go_on);
+}
+
 }  // namespace memflame::inside

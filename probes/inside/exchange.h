@@ -60,6 +60,10 @@ class Exchange {
   // to map the large rings only. False if it has gone.
   bool welcome(const Guest& guest, uint32_t process) const;
   static void refuse(const Guest& guest);
+  // What a guest that was let in answers (enum Joining); none so far. 0: it has hung up.
+  static std::optional<uint8_t> answer_of(const Guest& guest);
+  // A guest that could not join waits no more. False if it has not waited until now.
+  static bool dismiss(const Guest& guest);
   // With no valid Hello of this run.
   uint64_t turned_away() const { return turned_away_; }
   // Whether a process has the exchange among its mappings: it is one of the run.

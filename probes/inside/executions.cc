@@ -33,7 +33,9 @@ std::string path_of(const Execution& told) {
   return path;
 }
 
-std::string reason_for(const std::string& path) { return reason_in(program_at(path)); }
+std::string reason_for(const std::string& path, const Executor& by) {
+  return reason_in(program_at(path), true, by);
+}
 
 }  // namespace
 
@@ -79,17 +81,18 @@ void Executions::begin(Execution& told, Holding* holding) {
     uint32_t waits = holder;
     return std::atomic_ref(told.holder).compare_exchange_strong(waits, 0);
   };
-  if (holder == 0) return begin(path);
+  const std::string why = has_agent ? "" : without_preload;
+  if (holder == 0) return begin(path, why);
   if (holding != nullptr && has_agent)
     publish(told.bars_agent, uint32_t{holding->bars_agent(static_cast<pid_t>(holder), path)});
   if (holding != nullptr && taken_once(told.is_spawned) == 0 &&
       holding->holds(static_cast<pid_t>(holder), path, has_agent, go_on))
     return;
   go_on();
-  begin(path);
+  begin(path, why);
 }
 
-void Executions::begin(const std::string& path) {
+void Executions::begin(const std::string& path, const std::string& why) {
   if (is_damaged_) return;
   ++open_;
   const std::string name = process_name(path);
@@ -100,6 +103,7 @@ void Executions::begin(const std::string& path) {
   Program& program = programs_[name];
   ++program.open;
   program.path = path;
+  program.why = why;
 }
 
 bool Executions::settle_one(const std::string& name) {
@@ -131,7 +135,10 @@ std::vector<std::string> Executions::names() const {
     if (names.size() == most_named) break;
     std::string line = name;
     if (program.open > 1) line += " (" + std::to_string(program.open) + " times)";
-    const std::string reason = reason_for(program.path);
+    // What is true of the program itself comes first. Who executed it is not known by now.
+    std::string reason = reason_for(program.path, ourselves());
+    if (reason.empty()) reason = program.why;
+    if (reason.empty()) reason = reason_for(program.path, Executor{});
     names.push_back(line + ": " + (reason.empty() ? "no agent spoke in it" : reason));
   }
   return names;

@@ -40,8 +40,8 @@ class Executions {
  public:
   // What agents have told since the last call. `holding`: null = nobody is to wait for long.
   void take(Exchange& exchange, Holding* holding = nullptr);
-  // A program is executed, in which no agent has spoken yet.
-  void begin(const std::string& path);
+  // A program is executed, in which no agent has spoken yet. `why`: none ever will; "" = not known.
+  void begin(const std::string& path, const std::string& why = "");
   // In a process that has executed a program, an agent speaks, or its silence is known from
   // elsewhere. Does nothing if that program was not told.
   void settle(pid_t pid);
@@ -56,7 +56,7 @@ class Executions {
 
  private:
   struct Program {
-    std::string path;
+    std::string path, why;
     size_t open = 0;
   };
   void begin(Execution& told, Holding* holding);

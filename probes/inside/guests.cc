@@ -14,6 +14,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <memory>
+#include <utility>
 
 #include "core/error.h"
 #include "core/units.h"
@@ -66,6 +69,7 @@ void Guests::poll() {
   // Before who speaks in what was executed.
   if (follow_children_) parts_.uncovered.take_executions(parts_.exchange);
   for (Guest& guest : arrivals) let_in(std::move(guest));
+  hear_joiners();
   if (const uint32_t claims = taken_once(parts_.exchange.control().arrivals); claims != arrivals_) {
     arrivals_ = claims;
     take_claims();
@@ -212,8 +216,34 @@ void Guests::let_in(Guest guest) {
     parts_.uncovered.hear(guest.pid);
   else
     parts_.uncovered.meet(guest.pid);
-  // If it has gone meanwhile, see_ends() finds out.
+  // If it has gone meanwhile, see_ends() finds out. Who came into a process knows if it has failed.
   parts_.exchange.welcome(guest, index);
+  if (!is_expected) joiners_.push_back({std::move(guest), index});
+}
+
+void Guests::hear_joiners() {
+  std::vector<Joiner> silent;
+  for (Joiner& joiner : std::exchange(joiners_, {}))
+    if (const std::optional<uint8_t> answer = Exchange::answer_of(joiner.guest); !answer)
+      silent.push_back(std::move(joiner));
+    else if (*answer != joining_done)
+      fail(std::move(joiner), *answer);
+  std::ranges::move(silent, std::back_inserter(joiners_));
+}
+
+// Its agent only calls on.
+void Guests::fail(Joiner joiner, uint8_t answer) {
+  const pid_t pid = joiner.guest.pid;
+  if (entries_[joiner.index].pid == pid) end(joiner.index);
+  if (has_ended(joiner.guest.process.get())) return;
+  left_.erase(pid);
+  const std::string why = answer == joining_without_descriptors
+                              ? "no descriptors were left for memflame's agent (ulimit -n)"
+                          : answer == joining_without_memory
+                              ? "no address space was left for memflame's agent (ulimit -v)"
+                              : "memflame's agent could not join the run";
+  const auto guest = std::make_shared<Guest>(std::move(joiner.guest));
+  parts_.uncovered.miss(pid, why, [guest](bool) { return Exchange::dismiss(*guest); });
 }
 
 // Its agent may record.

@@ -79,9 +79,16 @@ class Guests {
     std::optional<uint32_t> parent;
     bool is_running = false;  // for a while: the agent comes into it
   };
+  // One that was let in, until it has joined.
+  struct Joiner {
+    Guest guest;
+    uint32_t index = 0;
+  };
   bool is_wanted(pid_t pid) const;
   void let_in(Guest guest);
   void refuse(const Guest& guest);
+  void hear_joiners();
+  void fail(Joiner joiner, uint8_t answer);
   void take_claims();
   void let_in_child(uint32_t index);
   pid_t claimant(const Process& claim) const;
@@ -104,6 +111,7 @@ class Guests {
   UniqueFd ends_;                     // an epoll of their processes
   std::map<pid_t, uint32_t> by_pid_;  // those that live
   std::set<pid_t> left_;              // those that have ended
+  std::vector<Joiner> joiners_;
   AgentCounts ended_;
   uint32_t last_space_ = 0;
   size_t met_ = 0;

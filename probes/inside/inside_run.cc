@@ -41,6 +41,7 @@ ProbeRun run_within(const MemoryPlan& plan, const ProbeRun& run) {
 void say_silence(const Command& command, const inside::InsideSession& session,
                  Recording& recording) {
   std::vector<std::string>& notes = recording.meta.notes;
+  if (session.has_found(command.pid())) return;  // named there
   const bool has_spoken = session.met(command.pid());
   if (const std::string reason =
           has_spoken ? "" : inside::reason_in(program_file(command.program()));
@@ -174,17 +175,21 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
     return StatusFigures{counters.events, counters.amount, session.losses().lost_events(),
                          session.table_bytes()};
   };
-  // An agent speaks at the first call of an allocator, so some may be silent yet.
+  // An agent speaks at the first call of an allocator, so some may be silent yet; others have none.
   std::function<std::vector<pid_t>()> descendants;
-  if (command != nullptr && options.target.follow_children)
+  if (command != nullptr && options.target.follow_children) {
+    adopt_orphans();
     descendants = [&session, variable = setup.exchange_->variable()] {
       std::vector<pid_t> pids = processes_with(variable);
       const std::vector<pid_t> heard = session.living();
+      const std::vector<pid_t> all = session.of_run();
       pids.insert(pids.end(), heard.begin(), heard.end());
+      pids.insert(pids.end(), all.begin(), all.end());
       std::ranges::sort(pids);
       pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
       return pids;
     };
+  }
   const LoopParts parts{.run = session,
                         .arm = [&session] { return session.arm(); },
                         .poll = [&session] { session.poll(); },

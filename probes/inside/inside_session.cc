@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "probes/inside/descriptors.h"
 #include "probes/loading/kernel_features.h"
+#include "probes/processes/heirs.h"
 #include "probes/run/side_by_side.h"
 
 namespace memflame::inside {
@@ -76,6 +77,8 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
   if (options_.takes_over && options_.memory == 0) {
     takeover_.emplace(ProbeRun{&probe_, options_}, agent);
     uncovered_.relieve_by(*takeover_);
+  } else if (command_ != 0 && options_.target.follow_children) {
+    uncovered_.hear_from(witness_.emplace());
   }
   if (options_.target.is_selection()) selection_.emplace();
   if (options_.own && options_.own->most_overhead() > 0)
@@ -127,6 +130,7 @@ void InsideSession::disarm() {
   publish(exchange_.control().reading, 0U);
   counts_ = false;
   if (takeover_) takeover_->disarm();
+  uncovered_.take_left();
   if (selection_) look_for_others();
   ticks_.refine();
   guests_.poll();
@@ -232,6 +236,8 @@ void InsideSession::poll() {
       publish(exchange_.control().sample_bytes, *mean);
   if (options_.target.follow_children) uncovered_.look(knows_, loses_);
   if (takeover_) takeover_->poll();
+  uncovered_.take_left();
+  if (command_ != 0 && options_.target.follow_children) reap_orphans();
   if (selection_ && selection_->is_time()) look_for_others();
   if (options_.memory != 0 && monotonic_ns() >= next_thrift_ns_) save_memory();
 }

@@ -25,6 +25,7 @@
 #include "probes/inside/stack_tree.h"
 #include "probes/inside/ticks.h"
 #include "probes/inside/uncovered.h"
+#include "probes/inside/witness.h"
 #include "probes/probe.h"
 #include "probes/processes/processes.h"
 #include "probes/run/event_log.h"
@@ -92,6 +93,8 @@ class InsideSession : public LiveRun, private RunFigures {
   }
   std::optional<double> memory_pressure() const override { return processes_.memory_pressure(); }
 
+  // The processes of the run that live, whether or not they are counted.
+  std::vector<pid_t> of_run() const { return uncovered_.of_run(); }
   // Everything that was seen. The session cannot be used after that.
   Recording finish();
   void describe(RunInfo& info) const;
@@ -102,6 +105,8 @@ class InsideSession : public LiveRun, private RunFigures {
   // "; …" if unwind tables found no room, without which a stack cannot be read.
   std::string tables_in_words() const;
   bool met(pid_t pid) const { return guests_.knows(pid); }  // whether one has in this process
+  // Whether it runs a program whose calls no agent sees.
+  bool has_found(pid_t pid) const { return uncovered_.has_found(pid); }
   // Whether the blocks of Python's allocator were counted in any process.
   bool has_python() const;
   // Bytes that were resident at most in a command that no agent has spoken in; 0 = not known.
@@ -171,6 +176,7 @@ class InsideSession : public LiveRun, private RunFigures {
   RingReader reader_;
   CodeTables code_;
   Uncovered uncovered_;
+  std::optional<Witness> witness_;    // without that
   std::optional<Takeover> takeover_;  // with ProbeOptions::takes_over; tells uncovered_ at its end
   Guests guests_;
   const std::function<bool(pid_t)> knows_ = [this](pid_t pid) { return guests_.knows(pid); };

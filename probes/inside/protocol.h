@@ -341,6 +341,15 @@ struct Welcome {
   uint64_t rows_at = 0, rows_bytes = 0;  // in the tables
 };
 
+// The agent's answer to a Welcome that accepts it, one byte. After any other than the first it
+// waits for a byte from memflame, or the end of the connection: nothing is recorded in the process,
+// but the kernel's probes may count it.
+enum Joining : uint8_t {
+  joining_done = 1,
+  joining_without_descriptors,  // there was no room for two of them
+  joining_without_memory,       // there was no room for what they map
+};
+
 // ---- places in the exchange ----
 
 inline constexpr uint64_t page = 4096;

@@ -5,31 +5,27 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 
 #include "core/elf/valgrind.h"
-#include "core/units.h"
-#include "probes/advice.h"
 #include "probes/inside/agentless.h"
+#include "probes/processes/heirs.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
 
 namespace memflame::inside {
 namespace {
 
-constexpr size_t most_named = 4;
 constexpr size_t most_found = 4096, most_heard = 65536;
 
 bool contains(const std::vector<pid_t>& pids, pid_t pid) {
   return std::find(pids.begin(), pids.end(), pid) != pids.end();
 }
 
-// Processes and those that descend from them.
-std::vector<pid_t> with_descendants(const std::vector<pid_t>& of) {
-  std::vector<pid_t> found = of;
-  for (size_t i = 0; i < found.size() && i < most_found; ++i)
-    for (const pid_t child : children_of(found[i]))
-      if (!contains(of, child)) found.push_back(child);
-  return found;
+// As it sees itself; 0 if it is gone.
+pid_t own_id(pid_t pid) {
+  const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
+  return std::atoi(ids.substr(ids.find_last_of(" \t") + 1).c_str());
 }
 
 // Differs from one execve() to the next: where the program and its stack lie, which is random, and
@@ -49,16 +45,27 @@ std::string program_mark(pid_t pid) {
 }  // namespace
 
 // A forked child that has not allocated yet has its parent's agent, which is still silent: it runs
-// a program in which an agent spoke. In any other program, silence beside a heap means that the
-// agent could not speak, also if one spoke in the program before. If the mappings cannot be read,
-// what counts is whether it has.
+// a program in which an agent spoke. In any other program an agent speaks when it starts, so
+// silence means that it could not, also if one spoke in the program before. If the mappings cannot
+// be read, what counts is whether it has.
 bool Uncovered::is_covered(pid_t pid, bool has_spoken, const std::string& mark) const {
   const std::string maps = read_file(proc_path(pid, "maps"));
   if (maps.empty()) return has_spoken;
   if (maps.find(agent_) == std::string::npos || brings_malloc(proc_path(pid, "exe"))) return false;
-  return heard_.contains(mark) || (has_spoken && has_forgotten_) ||
-         (maps.find("[heap]") == std::string::npos &&
-          reason_in(proc_path(pid, "exe")) != seen_by_nobody);
+  return heard_.contains(mark) || (has_spoken && has_forgotten_);
+}
+
+std::vector<pid_t> Uncovered::of_run() const {
+  std::vector<pid_t> roots = first_;
+  if (!attached_)
+    for (const pid_t orphan : orphans()) roots.push_back(orphan);
+  return with_descendants(roots);
+}
+
+bool Uncovered::is_of_run(pid_t pid) const {
+  std::vector<pid_t> ancestors = first_;
+  if (!attached_) ancestors.push_back(::getpid());
+  return descends_from(pid, ancestors);
 }
 
 void Uncovered::add(pid_t pid) {
@@ -75,27 +82,63 @@ void Uncovered::hear(pid_t pid) {
     has_forgotten_ = true;
   }
   heard_.insert(program_mark(pid));
+  if (witness_ != nullptr) witness_->forget(pid);
+  if (takeover_ == nullptr && witness_ == nullptr) return;
+  if (heard_ns_.size() >= most_heard) heard_ns_.clear();
+  heard_ns_[pid] = monotonic_ns();
 }
 
-void Uncovered::find(pid_t pid) {
+void Uncovered::take_left() {
+  if (takeover_ != nullptr)
+    for (const Takeover::Left& left : takeover_->take_left()) follow(left);
+  if (witness_ != nullptr)
+    for (const Takeover::Left& left : witness_->take()) follow(left);
+}
+
+// An agent may have spoken by now, or be about to.
+void Uncovered::follow(const Takeover::Left& left) {
+  const auto heard = heard_ns_.find(left.pid);
+  if (heard != heard_ns_.end() && heard->second > left.time_ns) return;
+  const bool runs = has_address_space(left.pid) && read_comm(left.pid) == left.name;
+  if (runs && read_file(proc_path(left.pid, "environ")).find(agent_) == std::string::npos)
+    return find(left.pid);
+  executions_.begin(left.name, runs ? reason_in(proc_path(left.pid, "exe"))
+                                    : "executed by a process without an agent");
+}
+
+// `why`: what kept its agent out, if that is known.
+void Uncovered::find(pid_t pid, const std::string& why, Takeover::GoOn go_on) {
   if (has_found(pid)) return keep(pid);
   retire(pid);
   if (found_.size() >= most_found) {
     ++beyond_;
+    if (go_on) go_on(false);
     return;
   }
   Found& found = found_[pid];
   found.pid = pid;
   found.name = read_comm(pid);
   found.program = program_mark(pid);
-  found.why = reason_in(proc_path(pid, "exe"));
+  found.why = why.empty() ? reason_in(proc_path(pid, "exe")) : why;
   found.first = resident_of(pid);
-  if (takeover_ != nullptr && found.why != seen_by_nobody) takeover_->take(pid);
-  if (found.why.empty())
-    found.why = read_file(proc_path(pid, "maps")).find(agent_) == std::string::npos
-                    ? "it came without LD_PRELOAD"
-                    : "its agent could not speak to memflame (a filter of system calls?)";
+  if (takeover_ != nullptr && found.why != seen_by_nobody)
+    takeover_->take(pid, std::move(go_on));
+  else if (go_on)
+    go_on(false);
+  if (found.why.empty()) found.why = why_silent(pid);
+  if (witness_ != nullptr) witness_->watch(pid, false);
   keep(pid);
+}
+
+// Why there is no agent in a program that could have one.
+std::string Uncovered::why_silent(pid_t pid) const {
+  const auto has_agent = [&](const char* file) {
+    return read_file(proc_path(pid, file)).find(agent_) != std::string::npos;
+  };
+  if (has_agent("maps")) return "its agent could not speak to memflame (a filter of system calls?)";
+  if (!has_agent("environ")) return without_preload;
+  const std::string why = reason_in(proc_path(pid, "exe"), true, Executor{});
+  return why.empty() ? "the dynamic linker left out LD_PRELOAD" : why;
 }
 
 // How much is resident shows what is missing at the most.
@@ -125,39 +168,55 @@ void Uncovered::retire(pid_t pid) {
   found_.erase(known);
 }
 
-// Whether a process sees its own id as memflame does, and descends from those that are looked at:
-// what it says might be untrue.
-bool Uncovered::is_own(pid_t pid) const {
-  const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
-  return ids == std::to_string(pid) && contains(with_descendants(first_), pid);
-}
-
 // Whether the agent's file is not there in what the process takes for the root folder.
 bool Uncovered::lacks_agent(pid_t pid) const {
   return ::access((proc_path(pid, "root") + agent_).c_str(), F_OK) != 0 && errno == ENOENT;
 }
 
-bool Uncovered::bars_agent(pid_t pid, const std::string& path) {
-  if (!is_own(pid)) return is_barred(program_at(path));
+bool Uncovered::bars_agent(pid_t own, const std::string& path) {
+  const pid_t pid = process_of(own);
+  if (pid == 0) return is_barred(program_at(path));
   return lacks_agent(pid) || is_barred(executed_file(pid, path));
 }
 
-bool Uncovered::holds(pid_t pid, const std::string& path, bool has_agent,
+// The process of the run that sees itself as `own`, in whichever PID namespace; 0 if there is none,
+// or several. Looks at all of them.
+pid_t Uncovered::process_called(pid_t own) const {
+  std::vector<pid_t> all = of_run();
+  if (!contains(all, own) && is_of_run(own)) all.push_back(own);  // it lost its parent meanwhile
+  std::erase_if(all, [own](pid_t pid) { return own_id(pid) != own; });
+  return all.size() == 1 ? all[0] : 0;
+}
+
+// Only a process of the run: what it says might be untrue.
+pid_t Uncovered::process_of(pid_t own) const {
+  return own_id(own) == own && is_of_run(own) ? own : process_called(own);
+}
+
+bool Uncovered::holds(pid_t own, const std::string& path, bool has_agent,
                       std::function<bool()> go_on) {
+  const pid_t pid = process_of(own);
   const std::string program = executed_file(pid, path);
-  if (takeover_ == nullptr || program.empty() || !is_own(pid)) return false;
-  const std::string reason = reason_in(program);
-  const bool is_seen = has_agent && reason.empty() && !lacks_agent(pid);
-  if (reason == seen_by_nobody || is_seen) return false;
-  takeover_->hold(pid, program, [this, path, go_on = std::move(go_on)](bool is_counted) {
+  const std::string reason = program.empty() ? "" : reason_in(program, true, executor_in(pid));
+  if (program.empty() || reason == seen_by_nobody || (has_agent && reason.empty() && !lacks_agent(pid)))
+    return false;
+  if (process_called(own) != pid) return false;
+  if (takeover_ == nullptr) {
+    if (witness_ != nullptr) witness_->watch(pid, true);
+    return false;
+  }
+  takeover_->hold(pid, program, [this, path, reason, go_on = std::move(go_on)](bool is_counted) {
     const bool has_waited = go_on();
-    if (!is_counted || !has_waited) executions_.begin(path);
+    if (!is_counted || !has_waited)
+      executions_.begin(path, reason.empty() ? without_preload : reason);
     return has_waited;
   });
   return true;
 }
 
-bool Uncovered::let_go(pid_t pid) { return takeover_ != nullptr && takeover_->let_go(pid); }
+bool Uncovered::let_go(pid_t own) {
+  return takeover_ != nullptr && takeover_->let_go(process_called(own));
+}
 
 void Uncovered::forget(pid_t pid) {
   std::erase(first_, pid);
@@ -167,7 +226,12 @@ void Uncovered::forget(pid_t pid) {
 
 // An agent of an earlier run may be in any process.
 bool Uncovered::has_silent_agent(pid_t pid) const {
-  return is_covered(pid, false, program_mark(pid)) && contains(with_descendants(first_), pid);
+  return is_covered(pid, false, program_mark(pid)) && is_of_run(pid);
+}
+
+void Uncovered::miss(pid_t pid, const std::string& why, Takeover::GoOn go_on) {
+  heard_.erase(program_mark(pid));
+  find(pid, why, std::move(go_on));
 }
 
 void Uncovered::meet(pid_t pid) {
@@ -204,7 +268,7 @@ void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
                             const std::function<void(pid_t)>& lose) {
   // A run may go on for weeks, and get more of them. A command is missed in the end.
   if (attached_) std::erase_if(first_, [](pid_t pid) { return read_comm(pid).empty(); });
-  const std::vector<pid_t> all = with_descendants(first_);
+  const std::vector<pid_t> all = of_run();
   std::set<pid_t> suspects;
   for (const pid_t pid : all) {
     if (left_out_.contains(pid) || !has_address_space(pid)) continue;
@@ -228,7 +292,7 @@ void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
 }
 
 std::vector<pid_t> Uncovered::starting(const std::function<bool(pid_t)>& knows) const {
-  std::vector<pid_t> pids = with_descendants(first_);
+  std::vector<pid_t> pids = of_run();
   std::erase_if(pids, [&](pid_t pid) {
     return knows(pid) || has_found(pid) || left_out_.contains(pid) || !has_address_space(pid);
   });
@@ -245,68 +309,6 @@ bool Uncovered::settle(const std::function<bool(pid_t)>& knows,
 void Uncovered::excuse_starting(const std::function<bool(pid_t)>& knows) {
   if (executions_.open() == 0) return;
   for (const pid_t pid : starting(knows)) executions_.settle(pid);
-}
-
-std::vector<const Uncovered::Found*> Uncovered::all_found(Takeover::Cover cover) const {
-  std::vector<const Found*> all;
-  for (const Found& found : earlier_)
-    if (found.cover == cover) all.push_back(&found);
-  for (const auto& [pid, found] : found_)
-    if (cover_of(found) == cover) all.push_back(&found);
-  return all;
-}
-
-size_t Uncovered::count() const {
-  return all_found(Takeover::Cover::none).size() + beyond_ + executions_.open();
-}
-
-size_t Uncovered::late() const { return all_found(Takeover::Cover::late).size(); }
-
-std::vector<std::string> Uncovered::names(Takeover::Cover cover) const {
-  std::vector<std::string> names;
-  for (const Found* process : all_found(cover)) {
-    if (names.size() == most_named) break;
-    names.push_back(process->name + " " + std::to_string(process->pid) + ": " + process->why +
-                    ", resident " + iec_bytes(process->last) +
-                    (process->last > process->first
-                         ? ", " + iec_bytes(process->last - process->first) + " more than at first"
-                         : ""));
-  }
-  return names;
-}
-
-std::vector<std::string> Uncovered::notes() const {
-  std::vector<std::string> notes;
-  const auto say = [&notes](size_t count, std::string what, std::vector<std::string> names,
-                            const std::string& why) {
-    if (count == 0) return;
-    names.resize(std::min(names.size(), most_named));
-    std::string list;
-    for (const std::string& name : names) list += (list.empty() ? "" : "; ") + name;
-    if (!list.empty()) list = " (" + list + (count > names.size() ? "; …" : "") + ")";
-    notes.push_back(with_commas(static_cast<int64_t>(count)) +
-                    (count == 1 ? " process was " : " processes were ") + std::move(what) + list +
-                    ": " + why);
-  };
-  std::vector<std::string> unseen = names(Takeover::Cover::none);
-  for (const std::string& name : executions_.names())
-    unseen.push_back(name + ", and it ended before its memory was read");
-  say(count(), "not seen", std::move(unseen), why_unseen());
-  say(late(), "counted by the kernel's probes from a moment after the start",
-      names(Takeover::Cover::late), "what was allocated by then is missing");
-  return notes;
-}
-
-std::string Uncovered::why_unseen() const {
-  if (takeover_ != nullptr && !takeover_->failure().empty())
-    return "the kernel's probes could not be used: " + takeover_->failure();
-  if (attached_)
-    return "memflame's agent is in the processes that it came into and in their forked children, "
-           "but not in programs that they execute; " +
-           as_root("the kernel's collector follows them");
-  return "static programs, those that contain their allocator, and those started without "
-         "LD_PRELOAD cannot be watched from inside; " +
-         as_root("--collect kernel needs no agent");
 }
 
 }  // namespace memflame::inside

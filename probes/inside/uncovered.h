@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "probes/inside/executions.h"
+#include "probes/inside/witness.h"
 #include "probes/processes/pace.h"
 #include "probes/run/takeover.h"
 
@@ -32,6 +33,8 @@ class Uncovered : private Holding {
   Uncovered(std::vector<pid_t> first, std::string agent)
       : first_(std::move(first)), agent_(std::move(agent)), attached_(!agent_.starts_with('/')) {}
 
+  // Without a takeover: what it tells of is named.
+  void hear_from(Witness& witness) { witness_ = witness.works() ? &witness : nullptr; }
   // They are to be counted by it. It tells who waited in vain, also when it ends: so it ends first.
   void relieve_by(Takeover& takeover) { takeover_ = &takeover; }
 
@@ -39,12 +42,20 @@ class Uncovered : private Holding {
   void meet(pid_t pid);
   // The same, but it runs the program that it was watched with before.
   void hear(pid_t pid);
+  // An agent has spoken, but could not join. Its process goes on by `go_on`.
+  void miss(pid_t pid, const std::string& why, Takeover::GoOn go_on);
   // An agent has spoken, but is not let in.
   void turn_away(pid_t pid) { executions_.settle(pid); }
   // What processes have executed, before those in which an agent speaks are met.
   void take_executions(Exchange& exchange) { executions_.take(exchange, this); }
+  // What processes without an agent have executed, as the kernel tells.
+  void take_left();
   // Looks at this process, too, into which an agent comes.
   void add(pid_t pid);
+  // The processes that are looked at, and those that descend from them: in a run with a command
+  // also orphans, which are memflame's children by then (adopt_orphans()).
+  std::vector<pid_t> of_run() const;
+  bool has_found(pid_t pid) const;  // it runs a program whose calls no agent sees
   bool is_counted_by_kernel(pid_t pid) const {
     return takeover_ != nullptr && takeover_->counts(pid);
   }
@@ -81,17 +92,20 @@ class Uncovered : private Holding {
     int64_t first = 0, last = 0;  // bytes that were resident when it was looked at
     Takeover::Cover cover = Takeover::Cover::none;
   };
-  bool bars_agent(pid_t pid, const std::string& path) override;
-  bool holds(pid_t pid, const std::string& path, bool has_agent,
-             std::function<bool()> go_on) override;
-  bool is_own(pid_t pid) const;
+  pid_t process_of(pid_t own) const;
+  pid_t process_called(pid_t own) const;
   bool lacks_agent(pid_t pid) const;
-  bool let_go(pid_t pid) override;
+  bool bars_agent(pid_t own, const std::string& path) override;
+  bool holds(pid_t own, const std::string& path, bool has_agent,
+             std::function<bool()> go_on) override;
+  bool let_go(pid_t own) override;
   Takeover::Cover cover_of(const Found& found) const;  // of the program that runs now
-  bool has_found(pid_t pid) const;
+  bool is_of_run(pid_t pid) const;
   void keep(pid_t pid);
-  void find(pid_t pid);
+  void find(pid_t pid, const std::string& why = "", Takeover::GoOn go_on = {});
   void retire(pid_t pid);
+  void follow(const Takeover::Left& left);
+  std::string why_silent(pid_t pid) const;
   std::string why_unseen() const;
   std::vector<std::string> names(Takeover::Cover cover) const;
   std::vector<const Found*> all_found(Takeover::Cover cover) const;
@@ -108,6 +122,7 @@ class Uncovered : private Holding {
   std::set<pid_t> left_out_;
   std::map<pid_t, std::string> covered_;  // program_mark() of what was looked at
   std::set<std::string> heard_;           // program_mark() where an agent spoke
+  std::map<pid_t, uint64_t> heard_ns_;    // and when, if others may be taken over
   bool has_forgotten_ = false;            // some of them
   std::set<pid_t> suspects_;              // without an agent at the look before
   std::map<pid_t, Found> found_;
@@ -115,6 +130,7 @@ class Uncovered : private Holding {
   int64_t silent_bytes_ = 0;
   size_t beyond_ = 0;  // those for which there was no room
   Takeover* takeover_ = nullptr;
+  Witness* witness_ = nullptr;
   Executions executions_;
 };
 

@@ -78,6 +78,7 @@ void ProcessLinks::take(const bpf::space_record& record) {
       if (record.by != bpf::by_nobody) return;  // exec: the process goes on as another program
       break;
     case bpf::space_return:
+    case bpf::space_left:
       break;
     default:
       return;

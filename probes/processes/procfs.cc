@@ -261,13 +261,18 @@ std::vector<pid_t> numbers_in(const std::string& path) {
 
 std::vector<pid_t> all_pids() { return numbers_in("/proc"); }
 
+std::vector<pid_t> children_of_thread(pid_t pid, pid_t tid) {
+  std::vector<pid_t> found;
+  std::istringstream children(
+      read_file(proc_path(pid, "task/" + std::to_string(tid) + "/children")));
+  for (pid_t child = 0; children >> child;) found.push_back(child);
+  return found;
+}
+
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> found;
-  for (const pid_t tid : numbers_in(proc_path(pid, "task"))) {
-    std::istringstream children(
-        read_file(proc_path(pid, "task/" + std::to_string(tid) + "/children")));
-    for (pid_t child = 0; children >> child;) found.push_back(child);
-  }
+  for (const pid_t tid : numbers_in(proc_path(pid, "task")))
+    for (const pid_t child : children_of_thread(pid, tid)) found.push_back(child);
   return found;
 }
 

@@ -91,6 +91,7 @@ std::optional<uid_t> user_of_process(pid_t pid);  // the user it acts as; none i
 std::vector<pid_t> all_pids();
 // The living children of a process, as the kernel lists them; empty without CONFIG_PROC_CHILDREN.
 std::vector<pid_t> children_of(pid_t pid);
+std::vector<pid_t> children_of_thread(pid_t pid, pid_t tid);
 // The processes that are working: runnable, or with more CPU time or page faults than some
 // milliseconds ago. Waits that long.
 std::vector<pid_t> working_processes(const std::vector<pid_t>& pids);

@@ -71,6 +71,8 @@ class Observer {
   // A function was called: for each call, in order, if ProbeOptions::calls is set. Some calls are
   // read from the ring only after end().
   virtual void called(const bpf::call_record&, const std::string& /*function*/) {}
+  // With ProbeOptions::until_exec: a watched process executes a program, which its record names.
+  virtual void left(const bpf::space_record&) {}
   // Called about every 10 ms. False: enough was seen.
   virtual bool look(LiveRun&, double seconds) = 0;
   // SIGUSR1: the result so far is requested.

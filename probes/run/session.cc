@@ -302,6 +302,7 @@ bool Session::is_after_end(const bpf::space_record& record) const {
 void Session::on_space(const bpf::space_record& record) {
   if (is_after_end(record)) return;
   const SpaceId id{record.space};
+  if (record.reason == bpf::space_left) return observer_.left(record);
   if (record.reason == bpf::space_borrow || record.reason == bpf::space_return) return;
   if (record.reason == bpf::space_unmapped)
     return stacks_.unwinder.code_unmapped(processes_.spaces(), id, record.time);

@@ -2,6 +2,7 @@
 #include "probes/run/takeover.h"
 
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 #include "core/error.h"
@@ -11,12 +12,6 @@
 
 namespace memflame {
 namespace {
-
-class Nobody : public Observer {
-  bool look(LiveRun&, double) override { return true; }
-  void asked(LiveRun&, double) override {}
-  void end(LiveRun&, double) override {}
-};
 
 ProbeRun run_of_its_own(ProbeRun run, const std::string& agent) {
   run.options.target = {};
@@ -28,13 +23,30 @@ ProbeRun run_of_its_own(ProbeRun run, const std::string& agent) {
 
 }  // namespace
 
+class Takeover::Leavers : public Observer {
+ public:
+  std::vector<Left> take() { return std::exchange(left_, {}); }
+
+ private:
+  bool look(LiveRun&, double) override { return true; }
+  void asked(LiveRun&, double) override {}
+  void end(LiveRun&, double) override {}
+  void left(const bpf::space_record& record) override {
+    left_.push_back({static_cast<pid_t>(record.tgid),
+                     {record.comm, ::strnlen(record.comm, sizeof(record.comm))},
+                     record.time});
+  }
+
+  std::vector<Left> left_;
+};
+
 struct Takeover::Begun {
   std::unique_ptr<Session> session;
   std::vector<Wanted> added;
 };
 
 Takeover::Takeover(const ProbeRun& run, const std::string& agent)
-    : run_(run_of_its_own(run, agent)), observer_(std::make_unique<Nobody>()) {}
+    : run_(run_of_its_own(run, agent)), leavers_(std::make_unique<Leavers>()) {}
 
 Takeover::~Takeover() {
   if (coming_.valid()) coming_.wait();
@@ -42,8 +54,9 @@ Takeover::~Takeover() {
   give_up("");
 }
 
-void Takeover::take(pid_t pid) {
-  if (!counts(pid)) return want({pid, ""});
+void Takeover::take(pid_t pid, GoOn go_on) {
+  if (!counts(pid)) return want({pid, "", std::move(go_on)});
+  if (go_on) go_on(true);
   // A forked child is followed since its fork.
   if (covers_.try_emplace(pid, Cover::from_start).second) ++count_;
 }
@@ -59,7 +72,7 @@ void Takeover::want(Wanted wanted) {
   if (session_ || coming_.valid()) return;
   // In a thread: agents do not wait so long for a sign of life.
   coming_ = std::async(std::launch::async, [this, first = std::exchange(wanted_, {})]() mutable {
-    return begin(run_, *observer_, std::move(first));
+    return begin(run_, *leavers_, std::move(first));
   });
 }
 
@@ -117,6 +130,10 @@ void Takeover::settle() {
     covers_[each.pid] = is_held ? Cover::from_start : Cover::late;
     ++count_;
   }
+}
+
+std::vector<Takeover::Left> Takeover::take_left() {
+  return session_ ? leavers_->take() : std::vector<Left>{};
 }
 
 bool Takeover::let_go(pid_t pid) {

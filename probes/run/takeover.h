@@ -31,12 +31,22 @@ class Takeover {
   Takeover(const ProbeRun& run, const std::string& agent);
   ~Takeover();
 
-  // Counts what this process does from now on, as soon as that is possible.
-  void take(pid_t pid);
-  // Counts what it does from the first instruction of the program on that it is about to execute.
-  // `go_on` is called when it may, with whether it is counted; returns whether it has waited.
+  // Lets a process go on that waits; called with whether it is counted, returns whether it has
+  // waited.
   using GoOn = std::function<bool(bool is_counted)>;
+  // Counts what this process does from now on, as soon as that is possible. If `go_on` is given, it
+  // has done nothing yet.
+  void take(pid_t pid, GoOn go_on = {});
+  // Counts what it does from the first instruction of the program on that it is about to execute.
   void hold(pid_t pid, const std::string& program, GoOn go_on);
+  // What counted processes, and their children, have executed since the last call: that is not
+  // counted.
+  struct Left {
+    pid_t pid = 0;
+    std::string name;      // of the process, since then
+    uint64_t time_ns = 0;  // CLOCK_MONOTONIC
+  };
+  std::vector<Left> take_left();
   // It is counted no more. False: it was not.
   bool let_go(pid_t pid);
   void poll();
@@ -64,6 +74,7 @@ class Takeover {
     GoOn go_on{};         // while it is held
   };
   struct Begun;
+  class Leavers;
   static std::unique_ptr<Begun> begin(const ProbeRun& run, Observer& observer,
                                       std::vector<Wanted> wanted);
   void want(Wanted wanted);
@@ -72,7 +83,7 @@ class Takeover {
   void give_up(const std::string& why);
 
   ProbeRun run_;
-  std::unique_ptr<Observer> observer_;
+  std::unique_ptr<Leavers> leavers_;
   std::vector<Wanted> wanted_, added_;  // not targets yet; those whose probes are still to come
   std::map<pid_t, Cover> covers_;
   size_t count_ = 0;

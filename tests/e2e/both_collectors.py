@@ -60,11 +60,20 @@ equal("the last command of a shell", kept("sh", "-c", f"exec {STATIC}"), 1)
 equal("a child of a shell", kept("sh", "-c", f"{STATIC} 300; true"), 1)
 equal("several that end at once", kept("sh", "-c", f"{STATIC}; {DYNAMIC}; {STATIC}; {STATIC}; true", rounds=4), 3)
 equal("a child of Python, by vfork()", kept(PYTHON, "-c", f"import subprocess; subprocess.run(['{STATIC}'])"), 1)
+equal("the only command of a shell that ends before it", kept("sh", "-c", f"(exec {STATIC} 700) & exit 0"), 1)
+equal("without the variable, behind a parent that has ended", kept("sh", "-c", f"(env -i {DYNAMIC} 700) & exit 0"), 1)
 equal("without the variable", kept("env", "-i", DYNAMIC), 1)
 equal("without the variable, and a child", kept("sh", "-c", f"env -u LD_PRELOAD {DYNAMIC}; true"), 1)
 equal("a program in which an agent can be, executed by one in which none can",
       kept("sh", "-c", f"{STATIC} 300 {DYNAMIC}; true", rounds=2), 1)
 equal("and back", kept("sh", "-c", f"{STATIC} 0 {DYNAMIC} 0 {STATIC}; true", rounds=3), 2)
+equal("too little address space for an agent", kept("prlimit", "--as=100000000", DYNAMIC), 1)
+equal("too few descriptors for an agent", kept("sh", "-c", f"ulimit -n 4; exec {DYNAMIC}"), 1)
+SETUID = shutil.copy(DYNAMIC, path("leaker_setuid"))
+os.chmod(SETUID, 0o4755)
+equal("a program that gives another user rights that memflame has",
+      kept("setpriv", "--reuid=65534", "--clear-groups", "sh", "-c", f"{SETUID}; true"), 1)
+equal("in a PID namespace of its own", kept("unshare", "-pf", STATIC), 1)
 equal("programs with agents only", kept("sh", "-c", f"{DYNAMIC}; {DYNAMIC}; not-there; true", rounds=2), 0)
 
 # Whoever is held and cannot execute the program goes on, with its agent.
@@ -111,6 +120,12 @@ equal(f"what its child keeps: {memflame.stderr()}", memflame.profile().sum("live
 done = subprocess.run([MEMFLAME, "alloc", "--strict", "-o", path("out.svg"), "--", PYTHON, "-c", spawned],
                       capture_output=True, text=True, timeout=PATIENCE, check=False)
 equal(f"--strict, which said {done.stderr}", done.returncode, LOSSY)
+
+# No agent tells what a process without one executes: the kernel's probes do.
+memflame = Memflame("alloc", "--", "env", "-i", "sh", "-c", f"{DYNAMIC}; {DYNAMIC}; true", by_rights=True).wait()
+summary = memflame.summary()
+check(sum(summary["losses"][name]["events"] for name in ("process_uncovered", "late_process")) >= 2, summary["losses"])
+check(any("not seen (leaker" in note for note in summary["notes"]), summary["notes"])
 
 # A picture on request has both.
 live = Memflame("alloc", "--", "sh", "-c", f"{DYNAMIC} 15000 & {STATIC} 15000; wait", by_rights=True,

@@ -32,6 +32,18 @@ equal(f"programs without the variable that brings the agent: {said}", count, WIT
 equal("programs that are not there", unseen("sh", "-c", "/not/there; not-there; /usr/bin/true; ls >/dev/null")[0], 0)
 equal("of many programs", unseen("sh", "-c", f"for i in 1 2 3 4 5 6 7 8 9; do {DYNAMIC}; {STATIC}; done; true")[0], 9)
 
+count, notes, said = unseen("env", "-i", "sh", "-c", f"{DYNAMIC}; {STATIC}; {DYNAMIC}; true")
+equal(f"programs that one without an agent executes: {said}", count, 4)
+check(any("silent (2 times): executed by a process without an agent" in note for note in notes), notes)
+for limit, why in (("prlimit --as=100000000", "ulimit -v"), ("prlimit --nofile=5", "ulimit -n")):
+    count, notes, said = unseen(*limit.split(), DYNAMIC)
+    equal(f"programs in which the agent finds no room: {said}", count, 1)
+    check(any("silent" in note and why in note for note in notes), notes)
+
+# The run goes on while one of its processes does, also if none of them ever had an agent, and their parents have ended.
+notes = unseen("env", "-i", "sh", "-c", "(exec sleep 2) & exit 0")[1]
+check(any(note.startswith("2 processes were not seen") and "sleep" in note and "sh: " in note for note in notes), notes)
+
 done = subprocess.run([MEMFLAME, "alloc", "--inside", "--strict", "-o", path("out.svg"), "--", "sh", "-c", f"{STATIC}; true"],
                       capture_output=True, text=True, timeout=PATIENCE, check=False)
 equal(f"--strict, which said {done.stderr}", done.returncode, LOSSY)

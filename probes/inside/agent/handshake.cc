@@ -12,7 +12,7 @@ namespace {
 
 constexpr long af_unix = 1, sock_seqpacket = 5, sock_cloexec = 02000000;
 constexpr long sol_socket = 1, so_rcvtimeo = 20, scm_rights = 1;
-constexpr long msg_cmsg_cloexec = 0x40000000;
+constexpr long msg_cmsg_cloexec = 0x40000000, msg_nosignal = 0x4000;
 
 // The fields of "SOCKET:TOKEN:FILTERS:FOLDER".
 struct RunAddress {
@@ -110,9 +110,11 @@ long connect_to(const Place& place) {
 
 // False if memflame does not want this process.
 bool say_hello(long fd, const Hello& hello, Welcome& welcome, int (&files)[2]) {
-  if (syscall6(__NR_sendto, fd, as_word(&hello), sizeof(hello)) != sizeof(hello)) return false;
+  if (syscall6(__NR_sendto, fd, as_word(&hello), sizeof(hello), msg_nosignal) != sizeof(hello))
+    return false;
   Vector vector{&welcome, sizeof(welcome)};
   Descriptors control{};
+  control.fds[0] = control.fds[1] = -1;  // what there is no room for stays as it is
   Message message{};
   message.vectors = &vector;
   message.vector_count = 1;
@@ -121,12 +123,21 @@ bool say_hello(long fd, const Hello& hello, Welcome& welcome, int (&files)[2]) {
   long got = 0;
   do got = syscall6(__NR_recvmsg, fd, as_word(&message), msg_cmsg_cloexec);
   while (got == -4);  // EINTR
-  if (got != sizeof(welcome) || welcome.version != protocol_version || welcome.accepted == 0)
-    return false;
-  if (message.control_bytes < sizeof(control) - 4 || control.type != scm_rights) return false;
   files[0] = control.fds[0];
   files[1] = control.fds[1];
-  return true;
+  return got == sizeof(welcome) && welcome.version == protocol_version && welcome.accepted != 0 &&
+         welcome.process < most_processes;
+}
+
+// Without the agent, the program goes on when memflame has seen to it.
+void answer(long fd, Joining joining) {
+  const auto said = static_cast<uint8_t>(joining);
+  if (syscall6(__NR_sendto, fd, as_word(&said), sizeof(said), msg_nosignal) != sizeof(said) ||
+      joining == joining_done)
+    return;
+  uint8_t heard = 0;
+  while (syscall6(__NR_read, fd, as_word(&heard), sizeof(heard)) == -4) {  // EINTR
+  }
 }
 
 bool map_files(const Welcome& welcome, const int (&files)[2]) {
@@ -181,10 +192,15 @@ bool shake_hands(const char* address) {
   if (fd < 0) return false;
   Welcome welcome;
   int files[2] = {-1, -1};
-  const bool joined = say_hello(fd, hello, welcome, files) && welcome.process < most_processes &&
-                      map_files(welcome, files);
+  const bool welcomed = say_hello(fd, hello, welcome, files);
+  const bool has_files = files[0] >= 0 && files[1] >= 0;
+  const bool joined = welcomed && has_files && map_files(welcome, files);
   for (const int file : files)
     if (file >= 0) syscall6(__NR_close, file);
+  if (welcomed)
+    answer(fd, joined      ? joining_done
+               : has_files ? joining_without_memory
+                           : joining_without_descriptors);
   syscall6(__NR_close, fd);
   return joined;
 }

@@ -92,6 +92,11 @@ TEST_CASE("why no agent can speak in a program") {
     CHECK(::chown(path.c_str(), 1, 0) == 0);  // which takes the bit away
     CHECK(::chmod(path.c_str(), 04755) == 0);
     CHECK(reason_in(path) == "it gains another user's rights");
+    CHECK(reason_in(path, true, {.user = 1}) == "it is linked statically");
+    CHECK(::chown(path.c_str(), 0, 0) == 0);
+    CHECK(::chmod(path.c_str(), 04755) == 0);
+    CHECK(reason_in(path, true, {.user = 1}) == "it gains another user's rights");
+    CHECK(reason_in(path, true, executor_in(::getpid())) == "it is linked statically");
   }
   std::filesystem::remove(path);
   path = program(ELFCLASS32);

@@ -305,7 +305,7 @@ pid_t Guests::claimant(const Process& claim) const {
 }
 
 SpaceId Guests::begin_space(const Arrival& arrival) {
-  const SpaceId space{++last_space_};
+  const SpaceId space = new_space();
   bpf::space_record record{};
   record.type = bpf::record_space;
   record.space = space.index;

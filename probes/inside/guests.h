@@ -56,8 +56,9 @@ class Guests {
   // When a thread last asked for code (CLOCK_MONOTONIC); 0 = never.
   uint64_t asked_ns() const { return asked_ns_; }
   size_t met() const { return met_; }  // address spaces in all
-  uint64_t no_entry() const;           // turned away because all entries are taken
-  uint64_t unknown_claims() const;     // of children that were not found
+  SpaceId new_space() { return SpaceId{++last_space_}; }
+  uint64_t no_entry() const;        // turned away because all entries are taken
+  uint64_t unknown_claims() const;  // of children that were not found
 
   AgentCounts counts() const;  // of all processes
 

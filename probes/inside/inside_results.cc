@@ -4,6 +4,7 @@
 
 #include "core/units.h"
 #include "probes/advice.h"
+#include "probes/inside/columns.h"
 #include "probes/inside/inside_session.h"
 #include "probes/languages/interpreters.h"
 #include "probes/languages/python/versions.h"
@@ -15,25 +16,6 @@
 #include "probes/run/side_by_side.h"
 
 namespace memflame::inside {
-namespace {
-
-// In the order of the columns; variances are there only if blocks are sampled.
-void fill(int64_t* columns, const BlockSums& sum) {
-  const int64_t values[bpf::columns] = {
-      sum.live,          sum.live_count,          sum.total,          sum.total_count,
-      sum.live_variance, sum.live_count_variance, sum.total_variance, sum.total_count_variance};
-  std::copy(std::begin(values), std::end(values), columns);
-}
-
-BlockSums in_columns(const Unfollowed& blocks) {
-  return {.live = blocks.bytes,
-          .live_count = blocks.count,
-          .live_variance = blocks.bytes_variance,
-          .live_count_variance = blocks.count_variance};
-}
-
-}  // namespace
-
 void InsideSession::add_figures(size_t, std::span<const ValueType> types, Rows& rows) {
   const std::vector<BlockSums>& sums = blocks_.sums();
   std::array<int64_t, bpf::columns> columns{};
@@ -50,6 +32,10 @@ void InsideSession::add_figures(size_t, std::span<const ValueType> types, Rows& 
     fill(columns.data(), in_columns(lost));
     rows.add(key_of_lost(space), "", {columns.begin(), columns.begin() + types.size()}, 0);
   }
+  log_.for_each_amount(0, [&](uint64_t key, const StackLog::Values& sum) {
+    if (std::ranges::count(sum, 0) != bpf::columns)
+      rows.add(key, "", {sum.begin(), sum.begin() + types.size()}, sum[3]);
+  });
 }
 
 void InsideSession::for_each_block(const VisitBlock& visit) {
@@ -83,6 +69,8 @@ void InsideSession::for_each_sum(const VisitSum& visit) {
     fill(sum.value, in_columns(blocks_.unfollowed()[space]));
     if (sum.value[1] != 0) visit(key_of_lost(space), sum.value);
   }
+  log_.for_each_amount(0,
+                       [&](uint64_t key, const StackLog::Values& sum) { visit(key, sum.data()); });
 }
 
 Snapshot InsideSession::snapshot(const SnapshotOptions& options) {

@@ -236,6 +236,8 @@ void InsideSession::poll() {
       publish(exchange_.control().sample_bytes, *mean);
   if (options_.target.follow_children) uncovered_.look(knows_, loses_);
   if (takeover_) takeover_->poll();
+  // If somebody looks, figures move between two looks.
+  if (counts_ && !looks_ && !events_) take_over_ended();
   uncovered_.take_left();
   if (command_ != 0 && options_.target.follow_children) reap_orphans();
   if (selection_ && selection_->is_time()) look_for_others();
@@ -271,70 +273,6 @@ AgentWork InsideSession::work() const {
 void InsideSession::catch_up() {
   round();
   name_stacks();
-}
-
-void InsideSession::name_stacks() {
-  for (; named_ < stacks_.size(); ++named_) {
-    log_.keep(key_of(named_), stacks_.raw(named_));
-    breathe();
-  }
-}
-
-Looks& InsideSession::looks(History& history) {
-  if (!looks_) {
-    std::vector<ProbeTypes> types{{probe_.name, true, probe_.types(options_, is_sampled())}};
-    history.recording.types = side_by_side(types);
-    history.recording.shown = value_named(probe_, options_.value).column;
-    history.gauges = os_gauges();
-    looks_.emplace(std::move(types), armed_ns_);
-  }
-  return *looks_;
-}
-
-Look InsideSession::look(History& history, bool survey) {
-  Look look = looks(history).take(*this, history, survey);
-  processes_.spaces().copy_to(history.recording, false);
-  return look;
-}
-
-void InsideSession::wait_no_more() {
-  if (events_ && events_->is_full()) events_->open_gap(events_->since_start(monotonic_ns()));
-}
-
-EventBatch InsideSession::take_events(History& history) {
-  if (!events_) return {};
-  const uint64_t now = monotonic_ns();
-  std::optional<Checkpoint> checkpoint;
-  if (events_->wants_checkpoint(blocks_.table().size(), events_->since_start(now), !counts_))
-    checkpoint = told_->checkpoint(now);
-  EventBatch batch = events_->take(events_->since_start(now), std::move(checkpoint));
-  name_stacks();
-  stack_ids_.resize(stacks_.size());
-  place_stacks(batch, [&](RawStackId stack) {
-    RawStackId& id = stack_ids_[stack.index];
-    if (!id) id = looks(history).stack(log_, key_of(stack.index), history);
-    return id;
-  });
-  events_->add_threads_to(history.threads);
-  processes_.spaces().copy_to(history.recording, false);
-  return batch;
-}
-
-std::vector<TrackId> InsideSession::forget(const Look& look, History& history) {
-  if (!options_.forgets_ended || events_) return {};
-  const auto [is_gone, newly] = processes_.forget(armed_ns_ + look.time_ns);
-  if (newly.empty()) return {};
-  blocks_.forget(is_gone);
-  const auto is_stack_gone = [this, &gone = is_gone](uint32_t stack) {
-    return gone(SpaceId{stacks_[stack].space});
-  };
-  blocks_.forget_sums(is_gone, is_stack_gone);
-  log_.forget(is_gone);
-  return looks(history).forget(is_gone, history);
-}
-
-TrackId InsideSession::track_of(uint64_t key) const {
-  return looks_ ? looks_->track_of(log_, key) : TrackId{};
 }
 
 }  // namespace memflame::inside

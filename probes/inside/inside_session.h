@@ -28,6 +28,7 @@
 #include "probes/inside/witness.h"
 #include "probes/probe.h"
 #include "probes/processes/processes.h"
+#include "probes/run/estates.h"
 #include "probes/run/event_log.h"
 #include "probes/run/live_run.h"
 #include "probes/run/looks.h"
@@ -73,6 +74,7 @@ class InsideSession : public LiveRun, private RunFigures {
   size_t waiting_events() const override { return events_ ? events_->size() : 0; }
   void read_pss() override { processes_.read_pss(); }
   std::vector<TrackId> forget(const Look& look, History& history) override;
+  void hand_over(const History& history) override;
   TrackId track_of(uint64_t key) const override;
   Recording so_far() override;
   Losses losses() const override {
@@ -150,6 +152,8 @@ class InsideSession : public LiveRun, private RunFigures {
   // to be full.
   void breathe();
   void name_stacks();
+  std::vector<SpaceId> take_over_ended();
+  void move_figures(Estates::Taken& taken);
   Looks& looks(History& history);
   std::vector<ProcessWaste> waste_now();
   Losses own_losses() const;
@@ -185,7 +189,7 @@ class InsideSession : public LiveRun, private RunFigures {
   std::optional<Selection> selection_;  // if processes were asked for by name or control group
   std::function<bool(pid_t)> enter_;
   StackLog log_;
-  uint32_t named_ = 1;  // stacks below that are in the log
+  Estates estates_;
   std::optional<Looks> looks_;
   std::optional<EventLog> events_;  // if they are asked for
   std::optional<BlockEvents> told_;

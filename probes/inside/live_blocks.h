@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/events.h"
@@ -148,6 +149,13 @@ class LiveBlocks {
   void set_window(uint64_t ticks) { window_ = ticks; }
   // Blocks of these spaces make room for others. The sums stay as they are.
   void forget(const IsGone& is_gone);
+  // What is there of a stack, or of a space's blocks that are not followed, begins anew.
+  BlockSums take_sum(uint32_t stack) {
+    return stack < sums_.size() ? std::exchange(sums_[stack], {}) : BlockSums{};
+  }
+  Unfollowed take_unfollowed(uint32_t space) {
+    return space < unfollowed_.size() ? std::exchange(unfollowed_[space], {}) : Unfollowed{};
+  }
   // The sums of these stacks and spaces begin anew. None of their blocks may be there any more.
   void forget_sums(const IsGone& is_gone, const std::function<bool(uint32_t stack)>& is_stack_gone);
 

@@ -53,13 +53,21 @@ void StackTree::grow_nodes() {
   }
 }
 
-void StackTree::grow() {
-  std::vector<Slot> old(slots_.size() * 2);
+void StackTree::remove(std::span<const uint32_t> numbers) {
+  for (const uint32_t number : numbers) stacks_[number] = {};
+  free_.insert(free_.end(), numbers.begin(), numbers.end());
+  std::erase_if(added_, [this](uint32_t number) { return stacks_[number].space == 0; });
+  put_in_slots(slots_.size());
+}
+
+// Those that are there, whose space is not 0.
+void StackTree::put_in_slots(size_t slots) {
+  std::vector<Slot> old(slots);
   old.swap(slots_);
   shift_ = key_shift(slots_.size());
   const size_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {
-    if (slot.key == 0) continue;
+    if (slot.key == 0 || stacks_[slot.number].space == 0) continue;
     size_t at = place(slot.key);
     while (slots_[at].key != 0) at = (at + 1) & mask;
     slots_[at] = slot;
@@ -68,9 +76,16 @@ void StackTree::grow() {
 
 uint32_t StackTree::add(uint64_t key, std::span<const uint64_t> frames, Stack stack) {
   for (const uint64_t word : frames) stack.node = node(stack.node, word);
-  const auto number = static_cast<uint32_t>(stacks_.size());
-  stacks_.push_back(stack);
-  if (stacks_.size() * 2 > slots_.size()) grow();
+  auto number = static_cast<uint32_t>(stacks_.size());
+  if (free_.empty()) {
+    stacks_.push_back(stack);
+    if (stacks_.size() * 2 > slots_.size()) put_in_slots(slots_.size() * 2);
+  } else {
+    number = free_.back();
+    free_.pop_back();
+    stacks_[number] = stack;
+  }
+  added_.push_back(number);
   size_t at = place(key);
   while (slots_[at].key != 0) at = (at + 1) & (slots_.size() - 1);
   slots_[at] = {key, number};

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/recording.h"
@@ -82,6 +83,11 @@ class StackTree {
   // for functions of interpreters, or no_frame for what no stack shows.
   uint32_t add(uint64_t key, std::span<const uint64_t> frames, Stack stack);
 
+  // Their numbers may become those of other stacks.
+  void remove(std::span<const uint32_t> numbers);
+  // The numbers that were given since the last call.
+  std::vector<uint32_t> take_added() { return std::exchange(added_, {}); }
+
   uint32_t size() const { return static_cast<uint32_t>(stacks_.size()); }  // numbers are below that
   const Stack& operator[](uint32_t number) const { return stacks_[number]; }
   RawStack raw(uint32_t number) const;
@@ -96,7 +102,7 @@ class StackTree {
     uint32_t parent = 0;
   };
   size_t place(uint64_t key) const { return key >> shift_; }
-  void grow();
+  void put_in_slots(size_t slots);
   void grow_nodes();
   uint32_t node(uint32_t parent, uint64_t word);
 
@@ -104,6 +110,7 @@ class StackTree {
   std::vector<Slot> slots_;  // a power of two of them
   unsigned shift_;
   std::vector<Stack> stacks_{Stack{}};
+  std::vector<uint32_t> free_, added_;  // numbers
   std::vector<Node> nodes_{Node{}};
   std::vector<uint32_t> node_slots_;  // numbers of nodes, by hash of parent and word
 };

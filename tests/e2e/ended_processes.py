@@ -11,9 +11,14 @@ CHILDREN, KEPT_APART = 1600, 1000
 SETTLED = 6  # seconds after the end of a process, when all is known of it
 
 
-def after_many(*command, **how):
-    target = subprocess.Popen([example("many_children"), str(CHILDREN)], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, text=True)
+def after_many(*command, inside=False, **how):
+    program = [example("many_children"), str(CHILDREN)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    if inside:
+        memflame = Memflame(*command, "--inside", "--", *program, **pipes, **how)
+        target = memflame.process
+    else:
+        target = subprocess.Popen(program, **pipes)
 
     def go_on(answer):
         target.stdin.write("go on\n")
@@ -21,7 +26,8 @@ def after_many(*command, **how):
         equal("it goes on", target.stdout.readline(), answer)
 
     equal("it waits", target.stdout.readline(), "ready\n")
-    memflame = Memflame(*command, "--children", "exact", "-p", target.pid, **how)
+    if not inside:
+        memflame = Memflame(*command, "--children", "exact", "-p", target.pid, **how)
     go_on("done\n")
     time.sleep(SETTLED)
     go_on("done\n")  # the end of another process brings on what is to be done about those before
@@ -44,18 +50,18 @@ def processes(file):
         return set(re.findall(r"many_children \((?:pid \d+|ended)\)", text.read()))
 
 
-alloc = after_many("alloc", "--per-pid")
-look(alloc.profile(), "alloc")
-drawn = processes(alloc.output)
-check("many_children (ended)" in drawn and len(drawn) < CHILDREN, f"{len(drawn)} processes")
-check(len(drawn) > KEPT_APART, f"{len(drawn)} processes")
+for inside in False, True:
+    alloc = after_many("alloc", "--per-pid", inside=inside)
+    look(alloc.profile(), f"alloc, inside: {inside}")
+    drawn = processes(alloc.output)
+    check("many_children (ended)" in drawn and KEPT_APART < len(drawn) < CHILDREN, f"{len(drawn)} processes")
 
-# The figures move between two looks, in the file of a recording, too.
-record = after_many("record", "--detail", "events", output="mfr")
-run("render", record.output, "--pid", "--format", "json", "-o", path("drawn.json"))
-look(Profile(path("drawn.json")), "record")
-check("many_children (ended)" in processes(path("drawn.json")), "a recording has no ended processes")
+    # The figures move between two looks, in the file of a recording, too.
+    record = after_many("record", "--detail", "events", output="mfr", inside=inside)
+    run("render", record.output, "--pid", "--format", "json", "-o", path("drawn.json"))
+    look(Profile(path("drawn.json")), f"record, inside: {inside}")
+    check("many_children (ended)" in processes(path("drawn.json")), "a recording has no ended processes")
 
-# Looks that forget them.
-leaks = after_many("leaks", "1").profile()
-equal("leaks: left", leaks.sum("live", "leave_a_block"), (CHILDREN + 1) * 1000)
+    # Looks that forget them.
+    leaks = after_many("leaks", "1", inside=inside).profile()
+    equal(f"leaks, inside: {inside}: left", leaks.sum("live", "leave_a_block"), (CHILDREN + 1) * 1000)

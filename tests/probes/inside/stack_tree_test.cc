@@ -3,8 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
+#include <vector>
 
 using namespace memflame;          // NOLINT(google-build-using-namespace): tests only
 using namespace memflame::inside;  // NOLINT(google-build-using-namespace)
@@ -63,4 +65,24 @@ TEST_CASE("a chain goes on from the frames that are kept") {
 
 TEST_CASE("hashes differ from run to run") {
   CHECK(StackTree().root(SpaceId{1}) != StackTree().root(SpaceId{1}));
+}
+
+TEST_CASE("stacks that are removed make room, and others are found as before") {
+  StackTree tree;
+  constexpr uint32_t stacks = 20'000;  // the table grows
+  const auto frames_of = [](uint64_t i) { return Frames{1, 2 + i % 7, 100 + i}; };
+  for (uint64_t i = 0; i < stacks; ++i)
+    tree.add(key_of(tree, frames_of(i)), frames_of(i), {.leaf = 9, .space = 1});
+  CHECK(tree.take_added().size() == stacks);
+  std::vector<uint32_t> removed;
+  for (uint64_t i = 0; i < stacks; i += 2) removed.push_back(tree.find(key_of(tree, frames_of(i))));
+  tree.remove(removed);
+  for (uint64_t i = 0; i < stacks; ++i)
+    CHECK((tree.find(key_of(tree, frames_of(i))) == 0) == (i % 2 == 0));
+
+  const uint32_t again = tree.add(key_of(tree, {5}), Frames{5}, {.leaf = 9, .space = 2});
+  CHECK(std::ranges::count(removed, again) == 1);
+  CHECK(tree.size() == stacks + 1);
+  CHECK(tree.take_added() == std::vector{again});
+  CHECK(tree.raw(again).space == SpaceId{2});
 }

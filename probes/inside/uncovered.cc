@@ -198,7 +198,8 @@ bool Uncovered::holds(pid_t own, const std::string& path, bool has_agent,
   const pid_t pid = process_of(own);
   const std::string program = executed_file(pid, path);
   const std::string reason = program.empty() ? "" : reason_in(program, true, executor_in(pid));
-  if (program.empty() || reason == seen_by_nobody || (has_agent && reason.empty() && !lacks_agent(pid)))
+  if (program.empty() || reason == seen_by_nobody ||
+      (has_agent && reason.empty() && !lacks_agent(pid)))
     return false;
   if (process_called(own) != pid) return false;
   if (takeover_ == nullptr) {

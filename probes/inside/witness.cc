@@ -14,6 +14,8 @@
 #include <ctime>
 #include <iterator>
 
+#include "probes/inside/protocol.h"
+
 namespace memflame::inside {
 namespace {
 

@@ -126,49 +126,48 @@ __attribute__((visibility("hidden"), used)) void memflame_before_syscall(int num
 
 // Before the agent has found the real functions it calls the kernel itself.
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
-#define MEMFLAME_CALLS_C(function)               \
+// Around the call of a C function, at the begin of one that has its arguments in registers.
+#define MEMFLAME_SAVE                            \
   "push %rdi\npush %rsi\npush %rdx\npush %rcx\n" \
   "push %r8\npush %r9\npush %rax\n"              \
-  ".cfi_adjust_cfa_offset 56\n"                  \
-  "call " function                               \
-  "\n"                                           \
-  "pop %rax\npop %r9\npop %r8\n"                 \
-  "pop %rcx\npop %rdx\npop %rsi\npop %rdi\n"     \
+  ".cfi_adjust_cfa_offset 56\n"
+#define MEMFLAME_RESTORE                     \
+  "pop %rax\npop %r9\npop %r8\n"             \
+  "pop %rcx\npop %rdx\npop %rsi\npop %rdi\n" \
   ".cfi_adjust_cfa_offset -56\n"
 
-#define MEMFLAME_CALLS_KERNEL(name, numbers, calls)                                      \
-  asm(".text\n"                                                                          \
-      ".p2align 4\n"                                                                     \
-      ".globl " #name ", memflame_" #name                                                \
-      "\n"                                                                               \
-      ".hidden memflame_" #name                                                          \
-      "\n"                                                                               \
-      ".type " #name                                                                     \
-      ", @function\n"                                                                    \
-      ".type memflame_" #name ", @function\n" #name ":\nmemflame_" #name                 \
-      ":\n"                                                                              \
-      ".cfi_startproc\n"                                                                 \
-      "endbr64\n" numbers "1: " MEMFLAME_CALLS_C(                                        \
-          "memflame_before_" #name) "2: mov memflame_real_" #name                        \
-                                    "(%rip), %r11\n"                                     \
-                                    "test %r11, %r11\n"                                  \
-                                    "jz 3f\n"                                            \
-                                    "jmp *%r11\n"                                        \
-                                    "3: " MEMFLAME_CALLS_C(                              \
-                                        "memflame_find_real") "mov memflame_real_" #name \
-                                                              "(%rip), %r11\n"           \
-                                                              "test %r11, %r11\n"        \
-                                                              "jz 4f\n"                  \
-                                                              "jmp *%r11\n"              \
-                                                              "4: " calls                \
-                                                              "syscall\n"                \
-                                                              "cmp $-4096, %rax\n"       \
-                                                              "jb 5f\n"                  \
-                                                              "mov $-1, %rax\n"          \
-                                                              "5: ret\n"                 \
-                                                              ".cfi_endproc\n"           \
-                                                              ".size memflame_" #name    \
-                                                              ", . - memflame_" #name "\n")
+// `numbers` jumps to 1 for calls that memflame_before_NAME() is to know of, and to 2 for others.
+#define MEMFLAME_CALLS_KERNEL(name, numbers, calls)                                                \
+  asm(".text\n"                                                                                    \
+      ".p2align 4\n"                                                                               \
+      ".globl " #name ", memflame_" #name                                                          \
+      "\n"                                                                                         \
+      ".hidden memflame_" #name                                                                    \
+      "\n"                                                                                         \
+      ".type " #name                                                                               \
+      ", @function\n"                                                                              \
+      ".type memflame_" #name ", @function\n" #name ":\nmemflame_" #name                           \
+      ":\n"                                                                                        \
+      ".cfi_startproc\n"                                                                           \
+      "endbr64\n" numbers "1:\n" MEMFLAME_SAVE "call memflame_before_" #name "\n" MEMFLAME_RESTORE \
+      "2: mov memflame_real_" #name                                                                \
+      "(%rip), %r11\n"                                                                             \
+      "test %r11, %r11\n"                                                                          \
+      "jz 3f\n"                                                                                    \
+      "jmp *%r11\n"                                                                                \
+      "3:\n" MEMFLAME_SAVE "call memflame_find_real\n" MEMFLAME_RESTORE "mov memflame_real_" #name \
+      "(%rip), %r11\n"                                                                             \
+      "test %r11, %r11\n"                                                                          \
+      "jz 4f\n"                                                                                    \
+      "jmp *%r11\n"                                                                                \
+      "4: " calls                                                                                  \
+      "syscall\n"                                                                                  \
+      "cmp $-4096, %rax\n"                                                                         \
+      "jb 5f\n"                                                                                    \
+      "mov $-1, %rax\n"                                                                            \
+      "5: ret\n"                                                                                   \
+      ".cfi_endproc\n"                                                                             \
+      ".size memflame_" #name ", . - memflame_" #name "\n")
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
 // prctl(PR_SET_SECCOMP, …), prctl(PR_SET_TSC, …)

@@ -31,10 +31,12 @@ __attribute__((noreturn)) void say_no_memory() { throw std::bad_alloc(); }
 bool is_other_file(const Module& module, const struct stat& status) {
   if (module.kind == ModuleKind::vdso || module.file.get() >= 0 || !module.build_id.empty())
     return false;
-  const int64_t changed = status.st_mtim.tv_sec;
   constexpr int64_t second = 1'000'000'000;
+  // Some formats have whole seconds.
+  const bool is_exact = module.unchanged_since_ns % second != 0;
+  const int64_t changed = status.st_mtim.tv_sec * second + (is_exact ? status.st_mtim.tv_nsec : 0);
   return (!module.any_inode && status.st_ino != module.inode) ||
-         changed > module.unchanged_since_ns / second;
+         changed > module.unchanged_since_ns;
 }
 
 }  // namespace

@@ -10,9 +10,11 @@
 #include <array>
 #include <climits>
 #include <cstdio>
+#include <ctime>
 #include <string_view>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/elf/build_id.h"
 #include "core/elf/image.h"
 
@@ -20,6 +22,8 @@ namespace memflame {
 namespace {
 
 constexpr std::string_view deleted = " (deleted)";
+constexpr int64_t ns_per_s = 1'000'000'000;
+constexpr int64_t tick_ns = 10'000'000;  // of the clock that files get their times from, at most
 
 bool is_inode(int fd, uint64_t inode) {
   struct stat status {};
@@ -35,6 +39,29 @@ uint64_t generation_of(int fd) {
   return ::ioctl(fd, FS_IOC_GETVERSION, &generation) == 0 ? generation : 0;
 }
 
+// CLOCK_REALTIME at a time of CLOCK_MONOTONIC.
+int64_t as_real_time(uint64_t monotonic) {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t ago = now.tv_sec * ns_per_s + now.tv_nsec - static_cast<int64_t>(monotonic);
+  return real_time_ns() - ago;
+}
+
+// When a file got its content, its name or its rights last: by a clock that is a little late.
+int64_t changed_ns(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return 0;
+  return status.st_ctim.tv_sec * ns_per_s + status.st_ctim.tv_nsec;
+}
+
+// Whether a mapping may be older than the file that is there now. Who looks at once sees no other;
+// who looks late cannot tell, if both came within the ticks of the clock of files.
+bool may_be_older(int64_t mapped, int64_t changed) {
+  constexpr int64_t at_once = 2'000'000;
+  const bool is_late = real_time_ns() - mapped > at_once;
+  return mapped != 0 && changed + (is_late ? tick_ns : 0) > mapped;
+}
+
 }  // namespace
 
 ModuleId Modules::intern(const MapsLine& line) {
@@ -47,10 +74,7 @@ ModuleId Modules::intern(const MapsLine& line) {
     if (generation == 0) generation = line.generation;
     if (generation == line.generation) return each;
   }
-  const ModuleId id{static_cast<uint32_t>(modules_.size())};
-  known.push_back(id);
-  generations_.push_back(line.generation);
-  Module& module = modules_.emplace_back();
+  Module module;
   module.path = path;
   module.device = line.device;
   module.inode = line.inode;
@@ -58,6 +82,15 @@ ModuleId Modules::intern(const MapsLine& line) {
     module.kind = ModuleKind::vdso;
   else if (path.empty() || path[0] != '/' || line.inode == 0)
     module.kind = ModuleKind::anonymous;
+  return add(module, line.generation);
+}
+
+ModuleId Modules::add(const Module& like, uint64_t generation) {
+  const ModuleId id{static_cast<uint32_t>(modules_.size())};
+  modules_.push_back(like);
+  generations_.push_back(generation);
+  mapped_ns_.push_back(0);
+  ids_[{like.device, like.inode, like.path}].push_back(id);
   return id;
 }
 
@@ -101,27 +134,42 @@ ModuleId Modules::of_file(const std::string& path) {
   return id;
 }
 
-void Modules::open(ModuleId id, pid_t pid, uint64_t start, uint64_t end) {
-  Module& module = modules_[id.index];
-  if (module.file.get() >= 0 || module.kind != ModuleKind::file) return;
+ModuleId Modules::open(ModuleId id, pid_t pid, uint64_t start, uint64_t end, uint64_t mapped_ns) {
+  if (modules_[id.index].file.get() >= 0 || modules_[id.index].kind != ModuleKind::file) return id;
+  int64_t& first_ns = mapped_ns_[id.index];
+  if (first_ns == 0 && mapped_ns != 0) first_ns = as_real_time(mapped_ns);
   char range[64];
   std::snprintf(range, sizeof(range), "map_files/%lx-%lx", start, end);
   // The mapping itself is the surest, also for a deleted or replaced file, but needs CAP_SYS_ADMIN
   // or CAP_CHECKPOINT_RESTORE and a process that still lives.
-  std::vector<std::string> candidates{proc_path(pid, range), proc_path(pid, "root") + module.path};
+  const std::string path = modules_[id.index].path;
+  std::vector<std::string> candidates{proc_path(pid, range), proc_path(pid, "root") + path};
   if (::access(proc_path(pid, "root").c_str(), F_OK) == 0 && !has_our_root(pid))
-    module.root = proc_path(pid, "root");
+    modules_[id.index].root = proc_path(pid, "root");
   else
-    candidates.push_back(module.path);
-  for (const std::string& path : candidates) {
-    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    candidates.push_back(path);
+  for (const std::string& candidate : candidates) {
+    UniqueFd file(::open(candidate.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!is_file_of(file.get(), id)) continue;
     if (elf_class(file.get()) == ElfClass::none) {
-      module.kind = ModuleKind::anonymous;  // code written by a JIT into a file or memfd
-      return;
+      modules_[id.index].kind =
+          ModuleKind::anonymous;  // code that a JIT wrote into a file or memfd
+      return id;
     }
-    return keep_open(id, std::move(file));
+    // No file that came into its place later is the one that was mapped.
+    const int64_t changed = changed_ns(file.get());
+    if (may_be_older(mapped_ns_[id.index], changed)) {
+      if (mapped_ns == 0 || may_be_older(as_real_time(mapped_ns), changed)) continue;
+      id = add(Module(modules_[id.index]), generations_[id.index]);
+      mapped_ns_[id.index] = as_real_time(mapped_ns);
+    }
+    keep_open(id, std::move(file));
+    return id;
   }
+  // Whoever needs names opens what has its path then.
+  if (mapped_ns_[id.index] != 0)
+    modules_[id.index].unchanged_since_ns = mapped_ns_[id.index] - tick_ns;
+  return id;
 }
 
 }  // namespace memflame

@@ -25,8 +25,10 @@ class Modules {
   ModuleId intern(const MapsLine& line);
   // Opens a program or library that is not mapped yet; an empty id if it is neither.
   ModuleId of_file(const std::string& path);
-  // Opens the file behind a mapping of a process, once.
-  void open(ModuleId id, pid_t pid, uint64_t start, uint64_t end);
+  // Opens the file behind a mapping of a process, once. `mapped_ns`: when it was mapped
+  // (CLOCK_MONOTONIC), 0 = not known. Returns the file that it is: another one than `id` if that
+  // was gone before it was opened, and has left its inode and its path to a newer file.
+  ModuleId open(ModuleId id, pid_t pid, uint64_t start, uint64_t end, uint64_t mapped_ns = 0);
 
   const Module& operator[](ModuleId id) const { return modules_[id.index]; }
   size_t size() const { return modules_.size(); }
@@ -40,10 +42,12 @@ class Modules {
 
  private:
   std::vector<Module> modules_{Module{}};
+  ModuleId add(const Module& like, uint64_t generation);
   bool is_file_of(int fd, ModuleId id);
   void keep_open(ModuleId id, UniqueFd file);
 
   std::vector<uint64_t> generations_{0};  // by id; 0 = unknown
+  std::vector<int64_t> mapped_ns_{0};     // by id: when it was mapped first (CLOCK_REALTIME)
   std::map<std::tuple<uint64_t, uint64_t, std::string>, std::vector<ModuleId>> ids_;
   std::vector<ModuleId> opened_;
 };

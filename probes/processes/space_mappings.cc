@@ -12,8 +12,9 @@ constexpr uint64_t reread_interval_ns = 50'000'000;
 
 }  // namespace
 
-void Spaces::add_mapping(Watched& space, const Mapping& mapping) {
-  modules_.open(mapping.module, static_cast<pid_t>(space.space.pid), mapping.start, mapping.end);
+void Spaces::add_mapping(Watched& space, Mapping mapping) {
+  mapping.module = modules_.open(mapping.module, static_cast<pid_t>(space.space.pid), mapping.start,
+                                 mapping.end, mapping.from_ns);
   const bool anonymous = modules_[mapping.module].kind == ModuleKind::anonymous;
   if (anonymous) space.has_anonymous_code = true;
   // Programs that generate code map and protect it piece by piece: a piece of a known mapping is

@@ -192,7 +192,7 @@ std::vector<ModuleId> Spaces::modules_of(pid_t pid) {
   for (const MapsLine& line : *lines) {
     if (!line.executable) continue;
     ids.push_back(modules_.intern(line));
-    modules_.open(ids.back(), pid, line.start, line.end);
+    ids.back() = modules_.open(ids.back(), pid, line.start, line.end);
   }
   return ids;
 }

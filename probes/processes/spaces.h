@@ -165,7 +165,7 @@ class Spaces {
   const Watched& known(SpaceId id) const;
   bool is_known(SpaceId id) const { return spaces_.contains(id.index); }
   void read_maps_of(Watched& space);
-  void add_mapping(Watched& space, const Mapping& mapping);
+  void add_mapping(Watched& space, Mapping mapping);
   static bool is_overlaid(const Watched& space, const Mapping& mapping);
   void mark_changed(Watched& space);
   std::unordered_set<SpaceId> parents_of_remembered() const;

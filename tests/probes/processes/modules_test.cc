@@ -2,6 +2,15 @@
 #include "probes/processes/modules.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "probes/processes/spaces.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -58,4 +67,26 @@ TEST_CASE("a program is opened before it is mapped") {
   CHECK_FALSE(modules.of_file("/etc/passwd"));
   CHECK_FALSE(modules.of_file("/dev/null"));
   CHECK_FALSE(modules.of_file("/no/such/file"));
+}
+
+TEST_CASE("a file that came after a mapping is not the one that was mapped") {
+  namespace fs = std::filesystem;
+  using namespace std::chrono_literals;
+  const std::string path = fs::temp_directory_path() / ("hot-" + std::to_string(::getpid()));
+  const uint64_t before = monotonic_ns() - 1'000'000'000;
+  fs::copy_file("/proc/self/exe", path);
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  Modules modules;
+  const ModuleId gone = modules.intern(line(status.st_ino, 0, path));
+  CHECK(modules.open(gone, ::getpid(), 1, 2, before) == gone);
+  CHECK(modules[gone].file.get() < 0);
+  CHECK(modules[gone].unchanged_since_ns < status.st_mtim.tv_sec * 1'000'000'000);
+
+  std::this_thread::sleep_for(30ms);
+  const ModuleId now = modules.open(gone, ::getpid(), 1, 2, monotonic_ns());
+  CHECK(now != gone);
+  CHECK(modules[now].file.get() >= 0);
+  CHECK(modules.intern(line(status.st_ino, 0, path)) == now);
+  fs::remove(path);
 }

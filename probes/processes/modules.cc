@@ -23,7 +23,6 @@ namespace {
 
 constexpr std::string_view deleted = " (deleted)";
 constexpr int64_t ns_per_s = 1'000'000'000;
-constexpr int64_t tick_ns = 10'000'000;  // of the clock that files get their times from, at most
 
 bool is_inode(int fd, uint64_t inode) {
   struct stat status {};
@@ -52,14 +51,6 @@ int64_t changed_ns(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return 0;
   return status.st_ctim.tv_sec * ns_per_s + status.st_ctim.tv_nsec;
-}
-
-// Whether a mapping may be older than the file that is there now. Who looks at once sees no other;
-// who looks late cannot tell, if both came within the ticks of the clock of files.
-bool may_be_older(int64_t mapped, int64_t changed) {
-  constexpr int64_t at_once = 2'000'000;
-  const bool is_late = real_time_ns() - mapped > at_once;
-  return mapped != 0 && changed + (is_late ? tick_ns : 0) > mapped;
 }
 
 }  // namespace
@@ -157,9 +148,9 @@ ModuleId Modules::open(ModuleId id, pid_t pid, uint64_t start, uint64_t end, uin
       return id;
     }
     // No file that came into its place later is the one that was mapped.
-    const int64_t changed = changed_ns(file.get());
-    if (may_be_older(mapped_ns_[id.index], changed)) {
-      if (mapped_ns == 0 || may_be_older(as_real_time(mapped_ns), changed)) continue;
+    const int64_t changed = changed_ns(file.get()), first = mapped_ns_[id.index];
+    if (first != 0 && changed > first) {
+      if (mapped_ns == 0 || changed > as_real_time(mapped_ns)) continue;
       id = add(Module(modules_[id.index]), generations_[id.index]);
       mapped_ns_[id.index] = as_real_time(mapped_ns);
     }
@@ -167,8 +158,7 @@ ModuleId Modules::open(ModuleId id, pid_t pid, uint64_t start, uint64_t end, uin
     return id;
   }
   // Whoever needs names opens what has its path then.
-  if (mapped_ns_[id.index] != 0)
-    modules_[id.index].unchanged_since_ns = mapped_ns_[id.index] - tick_ns;
+  if (mapped_ns_[id.index] != 0) modules_[id.index].unchanged_since_ns = mapped_ns_[id.index];
   return id;
 }
 

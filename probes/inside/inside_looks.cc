@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What is asked of an InsideSession while it goes on: looks, events, and what it forgets.
-#include <unordered_set>
-
 #include "probes/inside/columns.h"
 #include "probes/inside/inside_session.h"
 #include "probes/run/side_by_side.h"
@@ -60,8 +58,7 @@ std::vector<TrackId> InsideSession::forget(const Look& look, History& history) {
   if (!options_.forgets_ended) {
     const std::vector<SpaceId> ended = take_over_ended();
     if (ended.empty()) return {};
-    const std::unordered_set<SpaceId> gone(ended.begin(), ended.end());
-    return looks(history).forget([&](SpaceId space) { return gone.contains(space); }, history);
+    return looks(history).forget(one_of(ended), history);
   }
   if (events_) return {};
   const auto [is_gone, newly] = processes_.forget(armed_ns_ + look.time_ns);
@@ -77,9 +74,7 @@ std::vector<TrackId> InsideSession::forget(const Look& look, History& history) {
 
 void InsideSession::hand_over(const History& history) {
   const std::vector<SpaceId> ended = take_over_ended();
-  if (ended.empty() || !looks_) return;
-  const std::unordered_set<SpaceId> gone(ended.begin(), ended.end());
-  looks_->leave([&](SpaceId space) { return gone.contains(space); }, history);
+  if (!ended.empty() && looks_) looks_->leave(one_of(ended), history);
 }
 
 // As Session::take_over_ended().
@@ -98,7 +93,7 @@ std::vector<SpaceId> InsideSession::take_over_ended() {
 
 // Stacks that no live block names make room for others.
 void InsideSession::move_figures(Estates::Taken& taken) {
-  const std::unordered_set<SpaceId> gone(taken.given_back.begin(), taken.given_back.end());
+  const IsGone is_gone = one_of(taken.given_back);
   std::vector<uint32_t> free;
   for (StackMove& move : taken.moves) {
     StackLog::Values values{};
@@ -110,7 +105,7 @@ void InsideSession::move_figures(Estates::Taken& taken) {
       const BlockSums sum = blocks_.take_sum(stack);
       fill(values.data(), sum);
       move.has_blocks = sum.live_count != 0;
-      if (!move.has_blocks && gone.contains(SpaceId{stacks_[stack].space})) free.push_back(stack);
+      if (!move.has_blocks && is_gone(SpaceId{stacks_[stack].space})) free.push_back(stack);
     }
     log_.add(0, move.to, values);
   }

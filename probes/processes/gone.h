@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <unordered_set>
 #include <vector>
 
 #include "core/ids.h"
@@ -10,6 +11,13 @@
 namespace memflame {
 
 using IsGone = std::function<bool(SpaceId)>;
+
+// Whether a space is one of these.
+inline IsGone one_of(const std::vector<SpaceId>& spaces) {
+  return [gone = std::unordered_set<SpaceId>(spaces.begin(), spaces.end())](SpaceId space) {
+    return gone.contains(space);
+  };
+}
 
 struct Gone {
   IsGone is_gone;

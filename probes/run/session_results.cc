@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a session has seen: figures, looks, losses, and what it says at the end.
 #include <algorithm>
-#include <unordered_set>
 
 #include "core/units.h"
 #include "probes/run/event_feed.h"
@@ -130,8 +129,7 @@ std::vector<TrackId> Session::forget(const Look& look, History& history) {
   if (!options_.forgets_ended) {
     const std::vector<SpaceId> ended = take_over_ended();
     if (ended.empty()) return {};
-    const std::unordered_set<SpaceId> gone(ended.begin(), ended.end());
-    return looks(history).forget([&](SpaceId space) { return gone.contains(space); }, history);
+    return looks(history).forget(one_of(ended), history);
   }
   if (!has_spaces() || first().accounting->events() != nullptr) return {};
   const auto [is_gone, newly] = processes_.forget(armed_ns_ + look.time_ns);
@@ -143,9 +141,7 @@ std::vector<TrackId> Session::forget(const Look& look, History& history) {
 
 void Session::hand_over(const History& history) {
   const std::vector<SpaceId> ended = take_over_ended();
-  if (ended.empty() || !looks_) return;
-  const std::unordered_set<SpaceId> gone(ended.begin(), ended.end());
-  looks_->leave([&](SpaceId space) { return gone.contains(space); }, history);
+  if (!ended.empty() && looks_) looks_->leave(one_of(ended), history);
 }
 
 TrackId Session::track_of(uint64_t key) const {

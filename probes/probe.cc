@@ -80,8 +80,8 @@ void Accounting::move(LoadedProbe& probe, std::span<StackMove> moves, StackLog& 
     bpf::sum sum{};
     if (!probe.object.lookup(map, move.from, sum)) continue;
     probe.object.erase(map, move.from);
-    // For probes that follow blocks, the second column is the number of live ones.
-    move.has_blocks = move.has_blocks || sum.value[1] != 0;
+    // For the first probe, if it follows blocks, the second column is the number of live ones.
+    if (probe.number == 0) move.has_blocks = sum.value[1] != 0;
     StackLog::Values values{};
     std::ranges::copy(sum.value, values.begin());
     log.add(probe.number, move.to, values);

@@ -86,7 +86,7 @@ std::vector<SpaceId> InsideSession::take_over_ended() {
   Estates::Taken taken =
       estates_.take_over(ended, log_, processes_, [this] { return guests_.new_space(); });
   move_figures(taken);
-  log_.move(taken.moves, [](uint32_t, StackLog::Values&) {});
+  log_.move(taken.moves, true, [](uint32_t, StackLog::Values&) {});
   processes_.spaces().give_back(taken.given_back);
   return taken.given_back;
 }

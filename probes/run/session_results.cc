@@ -118,9 +118,10 @@ std::vector<SpaceId> Session::take_over_ended() {
   });
   for (const auto& probe : probes_)
     probe->accounting->move(probe->loaded, taken.moves, stacks_.log);
-  stacks_.log.move(taken.moves, [this](uint32_t probe, StackLog::Values& values) {
-    probes_[probe]->accounting->add_event(values);
-  });
+  stacks_.log.move(taken.moves, first().probe.has_blocks,
+                   [this](uint32_t probe, StackLog::Values& values) {
+                     probes_[probe]->accounting->add_event(values);
+                   });
   processes_.spaces().give_back(taken.given_back);
   return taken.given_back;
 }

@@ -90,19 +90,19 @@ void StackLog::add(uint32_t probe, uint64_t key, const Values& values) {
   std::ranges::transform(sum, values, sum.begin(), std::plus<>());
 }
 
-void StackLog::move(std::span<const StackMove> moves,
+void StackLog::move(std::span<const StackMove> moves, bool has_blocks,
                     const std::function<void(uint32_t probe, Values&)>& add_event) {
   const auto take = [&](uint64_t from, uint64_t to, bool is_copy) {
-    bool has_blocks = false;
+    bool lives = false;
     for (auto& [probe, amounts] : amounts_) {
       auto entry = amounts.extract(from);
       if (entry.empty()) continue;
       // For probes that follow blocks, the second column is the number of live ones.
-      has_blocks = has_blocks || entry.mapped()[1] != 0;
+      lives = lives || (has_blocks && probe == 0 && entry.mapped()[1] != 0);
       if (is_copy) add_event(probe, entry.mapped());
       add(probe, to, entry.mapped());
     }
-    return has_blocks;
+    return lives;
   };
   std::unordered_map<uint64_t, uint64_t> target;
   for (const StackMove& move : moves) target.emplace(move.from, move.to);
@@ -113,10 +113,10 @@ void StackLog::move(std::span<const StackMove> moves,
     copy = is_needed ? std::next(copy) : copies_.erase(copy);
   }
   for (const StackMove& move : moves) {
-    const bool has_blocks = take(move.from, move.to, false) || move.has_blocks;
+    const bool lives = take(move.from, move.to, false) || (has_blocks && move.has_blocks);
     stacks_.erase(move.from);
     leaves_.erase(move.from);
-    if (has_blocks && move.from >> 63 != 0) copies_[move.from] = move.to;
+    if (lives && move.from >> 63 != 0) copies_[move.from] = move.to;
   }
 }
 

@@ -47,8 +47,9 @@ class StackLog {
   // Adds figures to those of copied stacks.
   void add(uint32_t probe, uint64_t key, const Values& values);
   // What was kept of the first stack, or note, is kept of the second from now on. Copies count as
-  // events: `add_event` adds one of a probe to figures in which it is not counted.
-  void move(std::span<const StackMove> moves,
+  // events: `add_event` adds one of a probe to figures in which it is not counted. `has_blocks`: the
+  // first probe follows blocks, which name their stacks as long as they live.
+  void move(std::span<const StackMove> moves, bool has_blocks,
             const std::function<void(uint32_t probe, Values&)>& add_event);
 
   // Gives back the stacks of spaces that are gone, and their figures. Returns their keys.

@@ -125,7 +125,7 @@ TEST_CASE("figures go with the stacks, and blocks that live find theirs") {
   Estates::Taken taken = run.take_over({&child, 1});
   const uint64_t to = target_of(taken, announced);
   int events = 0;
-  run.log.move(taken.moves, [&](uint32_t, StackLog::Values&) { ++events; });
+  run.log.move(taken.moves, true, [&](uint32_t, StackLog::Values&) { ++events; });
   CHECK(events == 1);
   StackLog::Values sum{};
   run.log.for_each_amount(0, [&](uint64_t key, const StackLog::Values& values) {
@@ -135,4 +135,15 @@ TEST_CASE("figures go with the stacks, and blocks that live find theirs") {
   CHECK(sum == StackLog::Values{10, 1, 35, 4});
   CHECK(run.log.known_as(announced) == to);  // its block lives
   CHECK(run.log.find(copy) == nullptr);
+}
+
+TEST_CASE("without blocks, nothing is kept of a stack whose figures have moved") {
+  Forking run;
+  const SpaceId child = run.child();
+  run.allocate(child, key_bit | 1);
+  run.log.add(0, key_bit | 1, {0, 7, 0, 0});
+  const Estates::Taken taken = run.take_over({&child, 1});
+  run.log.move(taken.moves, false, [](uint32_t, StackLog::Values&) {});
+  CHECK(run.log.known_as(key_bit | 1) == (key_bit | 1));
+  CHECK(run.log.find(key_bit | 1) == nullptr);
 }

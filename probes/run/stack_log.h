@@ -47,8 +47,8 @@ class StackLog {
   // Adds figures to those of copied stacks.
   void add(uint32_t probe, uint64_t key, const Values& values);
   // What was kept of the first stack, or note, is kept of the second from now on. Copies count as
-  // events: `add_event` adds one of a probe to figures in which it is not counted. `has_blocks`: the
-  // first probe follows blocks, which name their stacks as long as they live.
+  // events: `add_event` adds one of a probe to figures in which it is not counted. `has_blocks`:
+  // the first probe follows blocks, which name their stacks as long as they live.
   void move(std::span<const StackMove> moves, bool has_blocks,
             const std::function<void(uint32_t probe, Values&)>& add_event);
 

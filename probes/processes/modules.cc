@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdio>
@@ -46,11 +47,18 @@ int64_t as_real_time(uint64_t monotonic) {
   return real_time_ns() - ago;
 }
 
-// When a file got its content, its name or its rights last: by a clock that is a little late.
-int64_t changed_ns(int fd) {
-  struct stat status {};
-  if (::fstat(fd, &status) != 0) return 0;
-  return status.st_ctim.tv_sec * ns_per_s + status.st_ctim.tv_nsec;
+// When a file came to be or was written last: by a clock that is a little late. Deleting, renaming
+// or linking it changes its ctime only, which is asked where the file system knows no birth.
+int64_t written_ns(int fd) {
+  struct statx status {};
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &status) != 0) return 0;
+  const auto ns = [](const statx_timestamp& time) {
+    return int64_t{time.tv_sec} * ns_per_s + int64_t{time.tv_nsec};
+  };
+  const int64_t changed = ns(status.stx_ctime);
+  const int64_t written = std::min(ns(status.stx_mtime), changed);  // anybody may set an mtime
+  if ((status.stx_mask & STATX_BTIME) != 0) return std::max(written, ns(status.stx_btime));
+  return status.stx_nlink == 0 ? written : changed;
 }
 
 }  // namespace
@@ -148,9 +156,9 @@ ModuleId Modules::open(ModuleId id, pid_t pid, uint64_t start, uint64_t end, uin
       return id;
     }
     // No file that came into its place later is the one that was mapped.
-    const int64_t changed = changed_ns(file.get()), first = mapped_ns_[id.index];
-    if (first != 0 && changed > first) {
-      if (mapped_ns == 0 || changed > as_real_time(mapped_ns)) continue;
+    const int64_t written = written_ns(file.get()), first = mapped_ns_[id.index];
+    if (first != 0 && written > first) {
+      if (mapped_ns == 0 || written > as_real_time(mapped_ns)) continue;
       id = add(Module(modules_[id.index]), generations_[id.index]);
       mapped_ns_[id.index] = as_real_time(mapped_ns);
     }

@@ -11,7 +11,7 @@ Inherited inherited;
 namespace {
 
 constexpr long af_unix = 1, sock_seqpacket = 5, sock_cloexec = 02000000;
-constexpr long sol_socket = 1, so_rcvtimeo = 20, scm_rights = 1;
+constexpr long sol_socket = 1, so_rcvtimeo = 20;
 constexpr long msg_cmsg_cloexec = 0x40000000, msg_nosignal = 0x4000;
 
 // The fields of "SOCKET:TOKEN:FILTERS:FOLDER".

@@ -90,3 +90,23 @@ TEST_CASE("a file that came after a mapping is not the one that was mapped") {
   CHECK(modules.intern(line(status.st_ino, 0, path)) == now);
   fs::remove(path);
 }
+
+TEST_CASE("a file that was only renamed, linked or deleted since is the one that was mapped") {
+  namespace fs = std::filesystem;
+  using namespace std::chrono_literals;
+  const std::string path = fs::temp_directory_path() / ("kept-" + std::to_string(::getpid()));
+  fs::copy_file("/proc/self/exe", path);
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  std::this_thread::sleep_for(30ms);
+  const uint64_t mapped = monotonic_ns();
+  std::this_thread::sleep_for(30ms);
+  fs::create_hard_link(path, path + "-2");
+  fs::remove(path + "-2");
+  fs::permissions(path, fs::perms::owner_read);
+  Modules modules;
+  const ModuleId kept = modules.intern(line(status.st_ino, 0, path));
+  CHECK(modules.open(kept, ::getpid(), 1, 2, mapped) == kept);
+  CHECK(modules[kept].file.get() >= 0);
+  fs::remove(path);
+}

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <random>
 #include <thread>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -26,6 +27,13 @@ Clock::time_point in_seconds(double seconds) {
 }  // namespace
 
 struct Shipper::State {
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    for (std::thread& held_up : threads) held_up.detach();
+  }
+
   std::shared_ptr<Spool> spool;
   std::map<std::string, std::unique_ptr<WindowOutput>> outputs;
   ShipperPace pace;
@@ -36,6 +44,7 @@ struct Shipper::State {
   mutable std::mutex mutex;  // of all below
   std::condition_variable changed;
   std::map<std::string, OutputState> states;
+  std::vector<std::thread> threads;
   size_t running = 0;
   bool ending = false;
   Clock::time_point end;
@@ -225,16 +234,14 @@ void watch_spool(Shipper::State& state) {
 // The threads outlive the shipper if a store holds one of them up; then they need the state.
 template <class Work>
 void start_thread(const std::shared_ptr<Shipper::State>& state, const Work& work) {
-  {
-    const std::lock_guard lock(state->mutex);
-    ++state->running;
-  }
-  std::thread([state, work] {
+  const std::lock_guard lock(state->mutex);
+  ++state->running;
+  state->threads.emplace_back([state, work] {
     work(*state);
     const std::lock_guard lock(state->mutex);
     --state->running;
     state->changed.notify_all();
-  }).detach();
+  });
 }
 
 }  // namespace
@@ -270,8 +277,16 @@ bool Shipper::finish(double seconds) {
   state_->end = in_seconds(seconds);
   state_->changed.notify_all();
   // A moment longer, for those that just put their work down.
-  return state_->changed.wait_until(lock, state_->end + std::chrono::milliseconds(200),
-                                    [this] { return state_->running == 0; });
+  if (!state_->changed.wait_until(lock, state_->end + std::chrono::milliseconds(200),
+                                  [this] { return state_->running == 0; }))
+    return false;
+  std::vector<std::thread> done;
+  done.swap(state_->threads);
+  lock.unlock();
+  // What libraries keep for each thread is given back after its work, and must be before the
+  // process ends: OpenSSL crashed otherwise.
+  for (std::thread& thread : done) thread.join();
+  return true;
 }
 
 FleetFigures Shipper::figures() const { return state_->figures(); }

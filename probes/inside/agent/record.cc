@@ -136,24 +136,36 @@ uint64_t* begin_stacked(Thread& thread, const Stacked& record, const ToldStack& 
   return to + 3;
 }
 
-// word_of(i): of the fresh frame i, leaf first. False if there was no room.
+// What does not fit into one record is told before, from the outermost frames on, and counts as kept
+// then. word_of(i): of the fresh frame i, leaf first. False if there was no room.
 template <class WordOf>
-bool write_frames(Thread& thread, Stacked record, ToldStack stack, const WordOf& word_of,
-                  Patience patience) {
+[[gnu::noinline]] bool write_outer_frames(Thread& thread, Stacked record, ToldStack& stack,
+                                          uint32_t most, const WordOf& word_of,
+                                          Patience patience) {
+  record.pointer = nullptr;
+  ToldStack part = stack;
+  for (part.fresh = most; stack.fresh > most; part.kept = stack.kept) {
+    stack.fresh -= most;
+    stack.kept += most;
+    uint64_t* const to = begin_stacked(thread, record, part, patience);
+    if (to == nullptr) return false;
+    for (uint32_t i = 0; i < most; ++i) to[i] = word_of(stack.fresh + i);
+    publish(thread, 3 + most);
+  }
+  return true;
+}
+
+template <class WordOf>
+inline bool write_frames(Thread& thread, const Stacked& record, ToldStack stack,
+                         const WordOf& word_of, Patience patience) {
   const uint32_t most = most_record_bytes(thread.ring_bytes) / word_bytes - 3;
-  const void* const pointer = record.pointer;
-  uint32_t left = stack.fresh;
-  do {
-    // What does not fit is told before, from the outermost frames on.
-    stack.fresh = left <= most ? left : most;
-    left -= stack.fresh;
-    record.pointer = left == 0 ? pointer : nullptr;
-    uint64_t* const to = begin_stacked(thread, record, stack, patience);
-    if (MEMFLAME_UNLIKELY(to == nullptr)) return false;
-    for (uint32_t i = 0; i < stack.fresh; ++i) to[i] = word_of(left + i);
-    publish(thread, 3 + stack.fresh);
-    stack.kept += stack.fresh;
-  } while (MEMFLAME_UNLIKELY(left != 0));
+  if (MEMFLAME_UNLIKELY(stack.fresh > most) &&
+      !write_outer_frames(thread, record, stack, most, word_of, patience))
+    return false;
+  uint64_t* const to = begin_stacked(thread, record, stack, patience);
+  if (MEMFLAME_UNLIKELY(to == nullptr)) return false;
+  for (uint32_t i = 0; i < stack.fresh; ++i) to[i] = word_of(i);
+  publish(thread, 3 + stack.fresh);
   return true;
 }
 

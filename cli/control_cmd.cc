@@ -7,10 +7,10 @@
 #include <sstream>
 #include <vector>
 
-#include "cli/control_socket.h"
 #include "cli/options.h"
+#include "cli/runs/control_socket.h"
 #include "core/error.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 #include "render/text/clean_text.h"
 
 namespace po = boost::program_options;

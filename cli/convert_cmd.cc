@@ -4,6 +4,7 @@
 
 #include "cli/input_options.h"
 #include "cli/options.h"
+#include "cli/runs/drawing.h"
 #include "cli/select_options.h"
 #include "cli/tidy_options.h"
 #include "cli/written_profile.h"

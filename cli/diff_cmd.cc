@@ -11,7 +11,7 @@
 #include "cli/select_options.h"
 #include "cli/tidy_options.h"
 #include "cli/written_profile.h"
-#include "collapse/diff.h"
+#include "collapse/fold/diff.h"
 #include "core/error.h"
 
 namespace po = boost::program_options;

@@ -8,8 +8,8 @@
 
 #include "cli/completed.h"
 #include "cli/drawing_rows.h"
+#include "cli/files/output_file.h"
 #include "cli/options.h"
-#include "cli/output_file.h"
 #include "core/error.h"
 #include "render/picture/palette.h"
 
@@ -89,25 +89,6 @@ Transform transform_of(const po::variables_map& values) {
   transform.anonymise = values["anonymise"].as<bool>();
   check_transform(transform);
   return transform;
-}
-
-Profile prepared(Profile profile, const Transform& transform, const RenderOptions& render) {
-  const size_t notes = profile.meta.notes.size();
-  const WidthOf width = resolved(render, profile).diff_width;
-  if (!render.verdicts.value_or(true)) profile.marks.clear();
-  profile = transformed(std::move(profile), transform, width);
-  for (size_t i = notes; i < profile.meta.notes.size(); ++i)
-    if (profile.meta.notes[i].starts_with("--"))
-      std::cerr << "memflame: " << profile.meta.notes[i] << "\n";
-  return profile;
-}
-
-void keep_colours(const Profile& profile, const RenderOptions& render) {
-  if (render.colour_map.empty()) return;
-  const Palette palette = palette_of(resolved(render, profile));
-  const ColourMap map = extended_colour_map(palette, profile);
-  if (map.size() == palette.fixed.size()) return;
-  write_output(render.colour_map, [&](std::ostream& out) { out << colour_map_text(map); });
 }
 
 }  // namespace memflame

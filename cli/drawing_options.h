@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/profile.h"
-#include "render/options.h"
+#include "render/picture/options.h"
 #include "render/transform.h"
 
 namespace memflame {
@@ -28,12 +28,5 @@ Transform transform_of(const boost::program_options::variables_map& values);
 // Warns about given options that mean nothing for a format.
 void warn_of_unused_looks(const boost::program_options::variables_map& values,
                           std::string_view format);
-
-// Applies the options that change values and stacks, whatever the format. Says on standard error
-// what could not be done.
-Profile prepared(Profile profile, const Transform& transform, const RenderOptions& render);
-
-// Adds colours of new names to the file that keeps them. Throws Error.
-void keep_colours(const Profile& profile, const RenderOptions& render);
 
 }  // namespace memflame

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "cli/completed.h"
-#include "render/options.h"
+#include "render/picture/options.h"
 
 namespace memflame {
 

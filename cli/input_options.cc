@@ -9,13 +9,13 @@
 #include <thread>
 
 #include "cli/completed.h"
-#include "cli/durations.h"
-#include "cli/heaptrack_input.h"
+#include "cli/files/heaptrack_input.h"
 #include "cli/options.h"
+#include "cli/runs/durations.h"
 #include "cli/select_options.h"
 #include "cli/store_input.h"
 #include "collapse/format_names.h"
-#include "collapse/issues.h"
+#include "collapse/text/issues.h"
 #include "core/error.h"
 #include "core/units.h"
 #include "fleet/clickhouse/question.h"

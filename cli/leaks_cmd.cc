@@ -8,12 +8,14 @@
 
 #include "cli/completed.h"
 #include "cli/drawing_options.h"
+#include "cli/files/output_file.h"
+#include "cli/leaks/leaks_gate.h"
+#include "cli/leaks/leaks_lines.h"
+#include "cli/leaks/leaks_watcher.h"
 #include "cli/leaks_from.h"
-#include "cli/leaks_gate.h"
-#include "cli/leaks_lines.h"
-#include "cli/leaks_watcher.h"
+#include "cli/leaks_options.h"
 #include "cli/options.h"
-#include "cli/output_file.h"
+#include "cli/probe_request.h"
 #include "core/error.h"
 #include "fleet/clickhouse/question.h"
 

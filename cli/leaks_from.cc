@@ -7,17 +7,18 @@
 #include <tuple>
 
 #include "cli/completed.h"
-#include "cli/leaks_frames.h"
-#include "cli/leaks_gate.h"
-#include "cli/leaks_history.h"
-#include "cli/leaks_lines.h"
-#include "cli/leaks_report.h"
-#include "cli/leaks_store.h"
-#include "cli/leaks_store_check.h"
-#include "cli/leaks_verdicts.h"
+#include "cli/files/output_file.h"
+#include "cli/leaks/leaks_frames.h"
+#include "cli/leaks/leaks_gate.h"
+#include "cli/leaks/leaks_history.h"
+#include "cli/leaks/leaks_lines.h"
+#include "cli/leaks/leaks_report.h"
+#include "cli/leaks/leaks_store.h"
+#include "cli/leaks/leaks_store_check.h"
+#include "cli/leaks/leaks_verdicts.h"
+#include "cli/leaks_options.h"
 #include "cli/options.h"
-#include "cli/output_file.h"
-#include "collapse/fold.h"
+#include "collapse/fold/fold.h"
 #include "collapse/verdicts/suppressions.h"
 #include "core/error.h"
 #include "fleet/clickhouse/question.h"
@@ -197,7 +198,7 @@ int run_leaks_from(const Arguments& arguments) {
   take(values, "output", output);
   const bool json_lines = wants_json_lines(values, output);
   const bool is_store = is_store_address(path);
-  if (is_store) refuse_for_store(values);
+  if (is_store) refuse_for_store([&](const char* option) { return values.count(option) != 0; });
   const VerdictOptions options = read_verdict_options(values);
   std::optional<LeaksGate> gate = read_gate(values, options);
   const auto write = [&](const LeaksReport& report) {

@@ -12,7 +12,7 @@
 #include "cli/completion.h"
 #include "cli/man_page.h"
 #include "cli/options.h"
-#include "cli/version.h"
+#include "cli/runs/version.h"
 #include "core/error.h"
 #include "probes/probe.h"
 #include "probes/run/privileges.h"

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <string_view>
 
-#include "cli/version.h"
+#include "cli/runs/version.h"
 
 namespace po = boost::program_options;
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/completed.h"
+#include "cli/runs/durations.h"
 #include "core/error.h"
 #include "core/units.h"
 
@@ -102,14 +103,6 @@ struct Setter {
 };
 
 }  // namespace
-
-uint64_t parse_bytes(const std::string& option, const std::string& text) {
-  const std::optional<uint64_t> bytes = byte_count(text);
-  if (!bytes)
-    throw Error(option + " " + text + ": expected a number of bytes, like 4096, 512K, 1.5M or 2GiB",
-                ExitCode::usage);
-  return *bytes;
-}
 
 void add_rows(po::options_description& options, std::span<const OptionRow> rows,
               OptionGroup group) {

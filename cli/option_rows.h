@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "probes/option_row.h"
+#include "probes/options/option_row.h"
 
 namespace memflame {
 
@@ -19,8 +19,5 @@ void add_rows(boost::program_options::options_description& options, std::span<co
 // option's name for a value that it does not take.
 void read_rows(const boost::program_options::variables_map& values,
                std::span<const OptionRow> rows);
-
-// "512K", "1.5MiB", "4096": bytes. Throws Error(usage) with the option's name.
-uint64_t parse_bytes(const std::string& option, const std::string& text);
 
 }  // namespace memflame

@@ -3,7 +3,7 @@
 
 #include "cli/completed.h"
 #include "cli/drawing_options.h"
-#include "cli/output_file.h"
+#include "cli/files/output_file.h"
 #include "core/error.h"
 #include "render/output.h"
 

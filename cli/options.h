@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "render/options.h"
+#include "render/picture/options.h"
 
 namespace memflame {
 

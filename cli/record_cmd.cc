@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // memflame record: figures over time, in a file.
+#include "cli/probe_request.h"
 #include "cli/record_options.h"
-#include "cli/recorder.h"
+#include "cli/runs/recorder.h"
 #include "core/error.h"
 
 namespace po = boost::program_options;

@@ -5,9 +5,10 @@
 #include <string>
 
 #include "cli/completed.h"
-#include "cli/durations.h"
 #include "cli/option_rows.h"
 #include "cli/options.h"
+#include "cli/probe_request.h"
+#include "cli/runs/durations.h"
 #include "core/error.h"
 
 namespace po = boost::program_options;

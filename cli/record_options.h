@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/probe_request.h"
-#include "cli/recorder.h"
+#include "cli/runs/recorder.h"
 
 namespace memflame {
 

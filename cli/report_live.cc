@@ -7,13 +7,14 @@
 #include <optional>
 #include <string>
 
-#include "cli/live_report.h"
+#include "cli/files/recording_file.h"
 #include "cli/options.h"
-#include "cli/page_server.h"
+#include "cli/page/live_report.h"
+#include "cli/page/page_server.h"
+#include "cli/probe_request.h"
 #include "cli/record_options.h"
-#include "cli/recorder.h"
-#include "cli/recording_file.h"
 #include "cli/report_shared.h"
+#include "cli/runs/recorder.h"
 #include "cli/select_options.h"
 #include "core/error.h"
 #include "probes/run/run.h"

@@ -32,14 +32,4 @@ size_t bins_of(const po::variables_map& values) {
   return bins;
 }
 
-void hide_secrets(Report& report, bool anonymise) {
-  for (Meta* meta : {&report.profile.meta, &report.lines.meta}) {
-    meta->command = without_secrets(meta->command);
-    if (!anonymise) continue;
-    meta->command.clear();
-    meta->host.clear();
-  }
-  if (anonymise) report.file.erase(0, report.file.rfind('/') + 1);
-}
-
 }  // namespace memflame

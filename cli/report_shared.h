@@ -15,8 +15,4 @@ void add_report_options(boost::program_options::options_description& options);
 // The value of --bins. Throws Error(usage).
 size_t bins_of(const boost::program_options::variables_map& values);
 
-// Hides values that look like secrets, always. `anonymise`: the command line, the host, and the
-// folder of the recording, too.
-void hide_secrets(Report& report, bool anonymise);
-
 }  // namespace memflame

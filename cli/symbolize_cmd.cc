@@ -9,12 +9,12 @@
 #include <iostream>
 
 #include "cli/commands.h"
-#include "cli/heaptrack_input.h"
+#include "cli/files/heaptrack_input.h"
+#include "cli/files/output_file.h"
 #include "cli/input_options.h"
 #include "cli/options.h"
-#include "cli/output_file.h"
 #include "collapse/history/symbolized.h"
-#include "collapse/source.h"
+#include "collapse/source/source.h"
 #include "core/error.h"
 #include "core/unique_fd.h"
 #include "core/units.h"

@@ -2,28 +2,19 @@
 #include "cli/target_options.h"
 
 #include <algorithm>
-#include <array>
 #include <sstream>
 
 #include "cli/completed.h"
 #include "cli/option_rows.h"
 #include "cli/options.h"
+#include "cli/runs/durations.h"
+#include "cli/runs/typed_target.h"
 #include "core/error.h"
-#include "core/secrets.h"
-#include "probes/pids/pid_namespace.h"
 
 namespace po = boost::program_options;
 
 namespace memflame {
 namespace {
-
-struct CgroupOption {
-  const char* name;
-  CgroupName::Kind kind;
-};
-constexpr std::array<CgroupOption, 3> cgroup_options{{{"cgroup", CgroupName::Kind::path},
-                                                      {"container", CgroupName::Kind::container},
-                                                      {"unit", CgroupName::Kind::unit}}};
 
 void read_cgroups(const po::variables_map& values, Target& target) {
   for (const CgroupOption& option : cgroup_options) {
@@ -130,24 +121,6 @@ void check_target(const Target& target) {
   if (!target.cgroups.empty() && !target.follow_children)
     throw Error("--no-children: all processes of a cgroup are watched, children too: use -p",
                 ExitCode::usage);
-}
-
-std::string as_typed(const Target& target) {
-  std::string text;
-  for (size_t i = 0; i < target.pids.size(); ++i)
-    text += (i == 0 ? " -p " : ",") + std::to_string(target.pids[i]);
-  if (!target.comm.empty()) text += " --comm " + target.comm;
-  if (!target.program.empty()) text += " --program " + target.program;
-  if (!target.owner.empty()) text += " --owner " + target.owner;
-  if (target.above != 0) text += " --above " + std::to_string(target.above);
-  for (const CgroupName& cgroup : target.cgroups)
-    for (const CgroupOption& option : cgroup_options)
-      if (option.kind == cgroup.kind) text += " --" + std::string(option.name) + " " + cgroup.name;
-  if (!target.command.empty()) text += " --";
-  for (const std::string& word : without_secrets(target.command)) text += " " + word;
-  if (target.whole_system())
-    text += runs_in_initial_namespace() ? " (whole system)" : " (whole PID namespace)";
-  return text;
 }
 
 }  // namespace memflame

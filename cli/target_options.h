@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "probes/options.h"
+#include "probes/options/options.h"
 
 namespace memflame {
 
@@ -23,8 +23,5 @@ std::vector<pid_t> parse_pids(const std::string& text);
 
 // To be called when all options are read. Throws Error(usage) if others contradict the target.
 void check_target(const Target& target);
-
-// " -p 12,13", " --comm NAME", …; " (whole system)" if nothing was named.
-std::string as_typed(const Target& target);
 
 }  // namespace memflame

@@ -225,16 +225,4 @@ TidyOptions grouping_options(const po::variables_map& values) {
   return options;
 }
 
-Profile tidied(Profile profile, const TidyOptions& options) {
-  const size_t notes = profile.meta.notes.size();
-  const bool had_stacks = !profile.touched().empty();
-  profile = tidy(std::move(profile), options);
-  std::string said;
-  for (size_t i = notes; i < profile.meta.notes.size(); ++i)
-    said += (said.empty() ? "" : "; ") + profile.meta.notes[i];
-  if (had_stacks && profile.touched().empty()) throw Error("no stack is left: " + said);
-  if (!said.empty()) std::cerr << "memflame: " << said << "\n";
-  return profile;
-}
-
 }  // namespace memflame

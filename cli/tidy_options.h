@@ -19,8 +19,4 @@ TidyOptions grouping_options(const boost::program_options::variables_map& values
 // read.
 TidyOptions tidy_options(const boost::program_options::variables_map& values);
 
-// tidy(), and one line on standard error about the stacks that options dropped. Throws Error if the
-// profile had stacks and none is left.
-Profile tidied(Profile profile, const TidyOptions& options);
-
 }  // namespace memflame

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <optional>
 
-#include "cli/command_output.h"
 #include "cli/completed.h"
-#include "cli/leaks_gate.h"
+#include "cli/files/command_output.h"
+#include "cli/leaks/leaks_gate.h"
+#include "cli/leaks_options.h"
 #include "cli/options.h"
-#include "cli/terminal.h"
-#include "cli/top_watcher.h"
+#include "cli/probe_request.h"
+#include "cli/screen/terminal.h"
+#include "cli/screen/top_watcher.h"
 #include "core/error.h"
 
 namespace po = boost::program_options;

@@ -26,7 +26,7 @@ if(commit)
   string(APPEND text " (${commit}, ${date})")
 endif()
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
-#include "cli/version.h"
+#include "cli/runs/version.h"
 
 namespace memflame {
 

@@ -6,8 +6,8 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "cli/probe_cmd.h"
-#include "cli/watch/rule_run.h"
+#include "cli/rule_request.h"
+#include "cli/runs/run_request.h"
 #include "cli/watch/supervisor.h"
 #include "cli/watch/watch_config.h"
 #include "core/counted.h"
@@ -87,7 +87,7 @@ int run_watch(const Arguments& arguments) {
               << counted(config.outputs.size(), "output") << ": no mistakes\n";
     return 0;
   }
-  Supervisor([path] { return read_config(path); }).run();
+  Supervisor([path] { return read_config(path); }, request_of_rule).run();
   return 0;
 }
 

@@ -4,11 +4,12 @@
 #include <iostream>
 
 #include "cli/drawing_options.h"
+#include "cli/files/output_file.h"
 #include "cli/input_options.h"
 #include "cli/options.h"
-#include "cli/output_file.h"
+#include "cli/runs/drawing.h"
 #include "cli/terminal_looks.h"
-#include "collapse/issues.h"
+#include "collapse/text/issues.h"
 #include "core/difference.h"
 #include "core/error.h"
 #include "core/sums.h"

@@ -5,7 +5,7 @@
 #include <boost/program_options.hpp>
 #include <string>
 
-#include "cli/output_file.h"
+#include "cli/files/output_file.h"
 #include "core/profile.h"
 #include "render/output.h"
 #include "render/transform.h"

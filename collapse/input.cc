@@ -6,7 +6,7 @@
 
 #include "collapse/format_names.h"
 #include "collapse/inputs/folded/folded_head.h"
-#include "collapse/issues.h"
+#include "collapse/text/issues.h"
 #include "collapse/tidy/depth.h"
 #include "collapse/unread_formats.h"
 #include "core/error.h"

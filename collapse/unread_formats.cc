@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/text_frame.h"
-#include "collapse/unpack/unpack.h"
+#include "collapse/source/unpack.h"
+#include "collapse/text/byte_set.h"
 
 namespace memflame {
 namespace {

@@ -151,7 +151,7 @@ struct History {
   std::vector<Look> looks;  // in the order of time
   std::vector<Mark> marks;
   // What the events of the run refer to, and what is missing of them, if it has any:
-  // collapse/events/event_file.h reads them.
+  // collapse/history/event_file.h reads them.
   std::vector<Thread> threads{Thread{}};
   std::vector<EventGap> gaps;  // in the order of time
   // False: the run was still going on, or memflame was killed; the last look is all that is known.

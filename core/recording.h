@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Recording: what a probe run saw, in addresses. fold() (collapse/fold.h) turns it into a Profile,
-// in names. Once symbolize() has run over it, a recording needs nothing of the traced machine.
+// Recording: what a probe run saw, in addresses. fold() (collapse/fold/fold.h) turns it into a
+// Profile, in names. Once symbolize() has run over it, a recording needs nothing of the traced
+// machine.
 #pragma once
 
 #include <cstdint>

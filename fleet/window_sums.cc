@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "collapse/inputs/pprof/pprof_message.h"
-#include "collapse/source.h"
+#include "collapse/source/source.h"
 #include "core/error.h"
 
 namespace memflame {

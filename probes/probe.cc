@@ -6,9 +6,9 @@
 #include <unordered_set>
 
 #include "core/error.h"
-#include "probes/common_options.h"
 #include "probes/loading/loaded_probe.h"
-#include "probes/run/rows.h"
+#include "probes/options/common_options.h"
+#include "probes/stacks/rows.h"
 
 namespace memflame {
 

@@ -12,8 +12,8 @@
 
 #include "core/recording.h"
 #include "probes/bpf/shared.h"
-#include "probes/option_row.h"
-#include "probes/options.h"
+#include "probes/options/option_row.h"
+#include "probes/options/options.h"
 
 namespace memflame {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/profile.h"
-#include "render/options.h"
+#include "render/picture/options.h"
 
 namespace memflame {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/profile.h"
-#include "render/options.h"
+#include "render/picture/options.h"
 
 namespace memflame {
 

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

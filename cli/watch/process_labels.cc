@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "core/error.h"
-#include "probes/processes/cgroups.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/cgroups.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

@@ -5,14 +5,18 @@
 #include <functional>
 #include <string>
 
-#include "cli/probe_request.h"
+#include "cli/runs/request.h"
 #include "cli/watch/watch_config.h"
 #include "fleet/window.h"
 
 namespace memflame {
 
-// Throws Error if the rule's arguments are wrong. Attaches nothing.
-void check_rule(const WatchRule& rule);
+// A rule as a run of probes.
+struct RuleRequest {
+  const Probe* probe = nullptr;
+  Request request;
+};
+using ReadRule = std::function<RuleRequest(const WatchRule&)>;  // throws Error
 
 // Why a run ended that was not told to.
 enum class RuleEnd : int {
@@ -39,6 +43,6 @@ struct RuleLinks {
 };
 
 // Watches until a signal comes.
-RuleResult run_rule(const WatchRule& rule, const RuleLinks& links);
+RuleResult run_rule(const WatchRule& rule, const ReadRule& read, const RuleLinks& links);
 
 }  // namespace memflame

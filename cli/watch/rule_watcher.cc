@@ -14,10 +14,10 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/processes/cgroups.h"
-#include "probes/processes/procfs.h"
 #include "probes/run/live_run.h"
 #include "probes/run/memory_plan.h"
+#include "probes/system/cgroups.h"
+#include "probes/system/procfs.h"
 #include "render/text/clean_text.h"
 
 namespace memflame {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/probe_cmd.h"
-#include "cli/time_axis.h"
+#include "cli/runs/run_request.h"
+#include "cli/runs/time_axis.h"
 #include "cli/watch/process_labels.h"
 #include "cli/watch/rule_run.h"
 #include "cli/watch/watch_config.h"

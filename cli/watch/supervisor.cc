@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "cli/watch/child.h"
-#include "cli/watch/rule_run.h"
 #include "cli/watch/sender.h"
 #include "core/counted.h"
 #include "core/error.h"
@@ -70,8 +69,9 @@ void Supervisor::say(const std::string& text) {
   std::cerr << "memflame: " + clean_text(text) + "\n";
 }
 
-Supervisor::Supervisor(std::function<WatchConfig()> read)
+Supervisor::Supervisor(std::function<WatchConfig()> read, ReadRule read_rule)
     : read_(std::move(read)),
+      read_rule_(std::move(read_rule)),
       config_(read_()),
       spool_(std::make_shared<Spool>(config_.spool_folder, config_.spool_bytes)) {
   for (const WatchRule& rule : config_.rules)
@@ -115,7 +115,7 @@ void Supervisor::start(RulePart& part) {
       told = why;
     };
     const RuleResult result = run_rule(
-        part.rule,
+        part.rule, read_rule_,
         {.put = put,
          .budget_share = [this] { return budget_share_->get(); },
          .tell_table_bytes =

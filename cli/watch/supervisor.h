@@ -13,6 +13,7 @@
 
 #include "cli/watch/child.h"
 #include "cli/watch/host_budget.h"
+#include "cli/watch/rule_run.h"
 #include "cli/watch/watch_config.h"
 #include "fleet/rule_board.h"
 #include "fleet/spool.h"
@@ -22,7 +23,7 @@ namespace memflame {
 class Supervisor {
  public:
   // `read` reads the configuration (again, at SIGHUP). Throws Error.
-  explicit Supervisor(std::function<WatchConfig()> read);
+  Supervisor(std::function<WatchConfig()> read, ReadRule read_rule);
 
   // Until SIGTERM or SIGINT; then what was seen is put into the spool, and what can be sent is
   // sent. Call it while there is one thread.
@@ -67,6 +68,7 @@ class Supervisor {
   bool wait_for_all(double seconds);
 
   std::function<WatchConfig()> read_;
+  ReadRule read_rule_;
   WatchConfig config_;
   std::shared_ptr<Spool> spool_;
   std::shared_ptr<RuleBoard> board_ = std::make_shared<RuleBoard>();

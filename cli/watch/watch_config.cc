@@ -39,7 +39,7 @@ void require_name(const Setting& setting, std::string_view name) {
 }
 
 // Ways to choose processes; options of memflame record have the same names.
-void read_match(const Setting& setting, Arguments& arguments) {
+void read_match(const Setting& setting, std::vector<std::string>& arguments) {
   setting.allow({"comm", "program", "owner", "above", "unit", "container", "cgroup", "pid"});
   if (setting.members().empty())
     setting.fail(
@@ -62,7 +62,7 @@ void read_match(const Setting& setting, Arguments& arguments) {
 }
 
 void read_probes(const Setting& rule, WatchRule& into) {
-  Arguments& arguments = into.arguments;
+  std::vector<std::string>& arguments = into.arguments;
   std::string probes;
   bool has_alloc = true;
   if (const auto setting = rule.find("probes")) {

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/commands.h"
 #include "cli/watch/window_draft.h"
 #include "fleet/settings.h"
 
@@ -17,7 +16,8 @@ namespace memflame {
 
 struct WatchRule {
   std::string name;
-  Arguments arguments;  // which processes, which probes: as memflame record takes them
+  std::vector<std::string>
+      arguments;  // which processes, which probes: as memflame record takes them
   double window_seconds = 60;
   Labels labels;  // templates, see process_labels.h; "service" and "host" are always there
   std::vector<std::string> outputs;

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "collapse/fold.h"
+#include "collapse/fold/fold.h"
 #include "collapse/history/stack_labels.h"
 #include "probes/run/memory_plan.h"
 #include "render/output.h"

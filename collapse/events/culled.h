@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "collapse/history/bytes.h"
+#include "collapse/chunks/bytes.h"
 #include "core/ids.h"
 
 namespace memflame {

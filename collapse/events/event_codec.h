@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "collapse/chunks/bytes.h"
+#include "collapse/chunks/chunks.h"
 #include "collapse/events/address_guess.h"
 #include "collapse/events/slot_table.h"
-#include "collapse/history/bytes.h"
-#include "collapse/history/chunks.h"
 #include "core/events.h"
 
 namespace memflame {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "collapse/history/bytes.h"
+#include "collapse/chunks/bytes.h"
 #include "core/history.h"
 
 namespace memflame {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "collapse/source.h"
+#include "collapse/source/source.h"
 
 namespace memflame {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "collapse/chunks/chunks.h"
 #include "collapse/events/event_codec.h"
-#include "collapse/history/chunks.h"
 #include "collapse/history/look_codec.h"
 #include "collapse/history/name_codec.h"
 #include "collapse/history/read_ahead.h"
@@ -100,7 +100,7 @@ class HistoryReader {
     if (head.version > ChunkHead::newest_version)
       source_.fail("it was written by a later version of memflame: use that one to read it");
     const auto kind = static_cast<ChunkKind>(head.kind);
-    // These are for collapse/events/event_file.h.
+    // These are for collapse/history/event_file.h.
     if (is_of_events(kind) && kind != ChunkKind::gaps) {
       state_.has_events = true;
       return ChunkUnpacker::check(head, stored);

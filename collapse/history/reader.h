@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "collapse/source.h"
+#include "collapse/source/source.h"
 #include "core/history.h"
 
 namespace memflame {
@@ -34,7 +34,7 @@ struct RecordingState {
   bool is_damaged = false;    // something may follow what was read
   NamesPlace names;
   uint64_t bytes = 0;       // of the file that were read: whole chunks
-  bool has_events = false;  // collapse/events/event_file.h reads them
+  bool has_events = false;  // collapse/history/event_file.h reads them
   // As the end of the file has them, without what the reader adds; empty if it was not finished.
   Meta end;
   Losses end_losses;

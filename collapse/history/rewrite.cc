@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "collapse/history/chunks.h"
+#include "collapse/chunks/chunks.h"
 #include "collapse/history/thin.h"
 #include "core/error.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collapse/history/bytes.h"
+#include "collapse/chunks/bytes.h"
 #include "core/history.h"
 
 namespace memflame {

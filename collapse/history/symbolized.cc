@@ -7,7 +7,7 @@
 #include "collapse/history/named.h"
 #include "collapse/history/reader.h"
 #include "collapse/history/run_codec.h"
-#include "collapse/source.h"
+#include "collapse/source/source.h"
 
 namespace memflame {
 namespace {

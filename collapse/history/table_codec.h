@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collapse/history/chunks.h"
+#include "collapse/chunks/chunks.h"
 #include "core/history.h"
 #include "core/interner.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "collapse/fold.h"
+#include "collapse/fold/fold.h"
 #include "collapse/history/stack_labels.h"
 #include "collapse/history/timeline_steps.h"
 #include "core/error.h"

@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "collapse/chunks/chunks.h"
 #include "collapse/events/event_codec.h"
 #include "collapse/events/event_culler.h"
-#include "collapse/history/chunks.h"
 #include "collapse/history/file.h"
 #include "collapse/history/look_codec.h"
 #include "collapse/history/table_codec.h"

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <utility>
 
-#include "collapse/input.h"
 #include "collapse/inputs/maps_text.h"
-#include "collapse/issues.h"
+#include "collapse/inputs/readers.h"
 #include "collapse/symbolize/places.h"
+#include "collapse/text/issues.h"
 #include "core/recording.h"
 
 namespace memflame {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/scan.h"
+#include "collapse/text/byte_set.h"
 
 namespace memflame {
 namespace {

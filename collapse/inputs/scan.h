@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "collapse/byte_set.h"
+#include "collapse/text/byte_set.h"
 #include "core/error.h"
 
 namespace memflame {

@@ -5,7 +5,7 @@
 #include <array>
 #include <charconv>
 
-#include "collapse/byte_set.h"
+#include "collapse/text/byte_set.h"
 #include "core/error.h"
 
 namespace memflame {

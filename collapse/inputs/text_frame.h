@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collapse/input.h"
+#include "collapse/inputs/readers.h"
 #include "collapse/symbolize/text.h"
 
 namespace memflame {

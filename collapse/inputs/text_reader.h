@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "collapse/inputs/text_frame.h"
-#include "collapse/issues.h"
-#include "collapse/lines.h"
+#include "collapse/text/issues.h"
+#include "collapse/text/lines.h"
 #include "core/error.h"
 
 namespace memflame {

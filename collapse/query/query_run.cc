@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "collapse/fold.h"
+#include "collapse/fold/fold.h"
 #include "collapse/history/stack_labels.h"
 #include "core/error.h"
 #include "core/secrets.h"

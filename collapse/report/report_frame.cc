@@ -6,7 +6,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "collapse/fold.h"
+#include "collapse/fold/fold.h"
 #include "collapse/history/timeline.h"
 #include "core/error.h"
 #include "core/units.h"

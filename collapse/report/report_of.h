@@ -9,7 +9,7 @@
 #include "collapse/history/views.h"
 #include "collapse/select/block_source.h"
 #include "collapse/select/query.h"
-#include "collapse/source.h"
+#include "collapse/source/source.h"
 #include "core/history.h"
 #include "core/report.h"
 

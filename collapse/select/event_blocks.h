@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "collapse/events/block_fold.h"
-#include "collapse/events/event_file.h"
+#include "collapse/history/event_file.h"
 #include "collapse/select/block_source.h"
 
 namespace memflame {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "collapse/fold.h"
+#include "collapse/fold/fold.h"
 #include "collapse/tidy/names.h"
 #include "core/allocator_list.h"
 #include "core/owner.h"

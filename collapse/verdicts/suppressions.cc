@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "collapse/inputs/heap/leak_patterns.h"
+#include "collapse/verdicts/leak_patterns.h"
 #include "core/error.h"
 
 namespace memflame {

@@ -7,16 +7,16 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "probes/alloc/alloc_run.h"
-#include "probes/alloc/attaching/attach.h"
+#include "probes/alloc/attach.h"
 #include "probes/alloc/attaching/uprobe_means.h"
 #include "probes/alloc/block_table.h"
-#include "probes/alloc/rate.h"
+#include "probes/alloc/settings/rate.h"
 #include "probes/loading/bpf_syscall.h"
 #include "probes/loading/loaded_probe.h"
+#include "probes/options/variance.h"
 #include "probes/processes/os_ledger.h"
 #include "probes/run/run_notes.h"
-#include "probes/variance.h"
-#include "probes/waste/waste.h"
+#include "probes/run/waste.h"
 
 extern "C" {
 extern const std::byte memflame_alloc_object[];

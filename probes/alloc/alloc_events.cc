@@ -7,9 +7,9 @@
 
 #include "probes/loading/bpf_object.h"
 #include "probes/loading/loaded_probe.h"
-#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
-#include "probes/run/stack_log.h"
+#include "probes/stacks/stack_log.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

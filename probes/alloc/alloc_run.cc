@@ -16,9 +16,9 @@
 #include "probes/loading/bpf_object.h"
 #include "probes/loading/loaded_probe.h"
 #include "probes/processes/os_ledger.h"
-#include "probes/processes/procfs.h"
-#include "probes/run/rows.h"
 #include "probes/run/run.h"
+#include "probes/stacks/rows.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

@@ -19,8 +19,8 @@
 #include "probes/alloc/block_table.h"
 #include "probes/alloc/bpf/config.h"
 #include "probes/alloc/custom/custom_sites.h"
-#include "probes/alloc/options.h"
-#include "probes/alloc/rate.h"
+#include "probes/alloc/settings/options.h"
+#include "probes/alloc/settings/rate.h"
 #include "probes/loading/process_links.h"
 #include "probes/probe.h"
 

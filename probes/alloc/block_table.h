@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "probes/options.h"
+#include "probes/options/options.h"
 
 namespace memflame {
 

@@ -3,11 +3,11 @@
 
 #include "core/units.h"
 #include "probes/brk/segments.h"
-#include "probes/common_options.h"
 #include "probes/loading/loaded_probe.h"
+#include "probes/options/common_options.h"
 #include "probes/probe.h"
 #include "probes/processes/os_ledger.h"
-#include "probes/run/rows.h"
+#include "probes/stacks/rows.h"
 #include "probes/syscall_probe.h"
 
 extern "C" {

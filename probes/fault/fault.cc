@@ -2,12 +2,12 @@
 #include <array>
 
 #include "core/units.h"
-#include "probes/common_options.h"
 #include "probes/fault/config.h"
 #include "probes/loading/loaded_probe.h"
+#include "probes/options/common_options.h"
 #include "probes/probe.h"
 #include "probes/processes/os_ledger.h"
-#include "probes/run/rows.h"
+#include "probes/stacks/rows.h"
 
 extern "C" {
 extern const std::byte memflame_fault_object[];

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "probes/inside/exchange.h"
+#include "probes/inside/exchange/exchange.h"
 
 namespace memflame::inside {
 namespace {

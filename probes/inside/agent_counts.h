@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "probes/inside/protocol.h"
+#include "probes/inside/exchange/protocol.h"
 
 namespace memflame::inside {
 

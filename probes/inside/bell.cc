@@ -11,7 +11,7 @@
 #include <csignal>
 
 #include "core/error.h"
-#include "probes/inside/exchange.h"
+#include "probes/inside/exchange/exchange.h"
 
 namespace memflame::inside {
 namespace {

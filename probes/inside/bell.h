@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "core/unique_fd.h"
-#include "probes/inside/protocol.h"
+#include "probes/inside/exchange/protocol.h"
 
 namespace memflame::inside {
 

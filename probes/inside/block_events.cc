@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame::inside {
 namespace {

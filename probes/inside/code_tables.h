@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "probes/inside/exchange.h"
+#include "probes/inside/exchange/exchange.h"
 #include "probes/processes/spaces.h"
 #include "probes/run/code_entries.h"
 #include "probes/run/made_code.h"

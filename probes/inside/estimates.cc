@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "probes/bpf/shared.h"
-#include "probes/variance.h"
+#include "probes/options/variance.h"
 
 namespace memflame::inside {
 namespace {

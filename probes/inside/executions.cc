@@ -5,9 +5,9 @@
 
 #include "core/error.h"
 #include "probes/inside/agent_counts.h"
-#include "probes/inside/agentless.h"
-#include "probes/processes/procfs.h"
+#include "probes/inside/exchange/agentless.h"
 #include "probes/processes/program_files.h"
+#include "probes/system/procfs.h"
 
 namespace memflame::inside {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/inside/exchange.h"
+#include "probes/inside/exchange/exchange.h"
 #include "probes/processes/spaces.h"
 
 namespace memflame::inside {

@@ -20,7 +20,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame::inside {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "probes/inside/agent_counts.h"
 #include "probes/inside/code_tables.h"
-#include "probes/inside/exchange.h"
+#include "probes/inside/exchange/exchange.h"
 #include "probes/inside/live_blocks.h"
 #include "probes/inside/ring_reader.h"
 #include "probes/inside/uncovered.h"

@@ -11,8 +11,8 @@
 #include "core/units.h"
 #include "probes/inside/attach/python_target.h"
 #include "probes/inside/attach/stack_rows.h"
-#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
+#include "probes/system/procfs.h"
 
 namespace memflame::inside {
 namespace {

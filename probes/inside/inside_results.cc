@@ -3,17 +3,17 @@
 #include <algorithm>
 
 #include "core/units.h"
-#include "probes/advice.h"
 #include "probes/inside/columns.h"
 #include "probes/inside/inside_session.h"
-#include "probes/languages/interpreters.h"
+#include "probes/languages/interpreters/interpreters.h"
 #include "probes/languages/python/versions.h"
 #include "probes/loading/kernel_features.h"
+#include "probes/options/advice.h"
 #include "probes/run/joined.h"
 #include "probes/run/losses.h"
-#include "probes/run/rows.h"
 #include "probes/run/run_notes.h"
 #include "probes/run/side_by_side.h"
+#include "probes/stacks/rows.h"
 
 namespace memflame::inside {
 void InsideSession::add_figures(size_t, std::span<const ValueType> types, Rows& rows) {

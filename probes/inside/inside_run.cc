@@ -7,15 +7,14 @@
 
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/advice.h"
-#include "probes/inside/agent_file.h"
-#include "probes/inside/agentless.h"
 #include "probes/inside/attach/target.h"
-#include "probes/inside/exchange.h"
+#include "probes/inside/exchange/agent_file.h"
+#include "probes/inside/exchange/agentless.h"
+#include "probes/inside/exchange/exchange.h"
 #include "probes/inside/inside_attach.h"
 #include "probes/inside/inside_session.h"
 #include "probes/languages/python/versions.h"
-#include "probes/pids/pid_namespace.h"
+#include "probes/options/advice.h"
 #include "probes/processes/command.h"
 #include "probes/processes/exit_status.h"
 #include "probes/processes/heirs.h"
@@ -27,6 +26,7 @@
 #include "probes/run/run_loop.h"
 #include "probes/run/run_notes.h"
 #include "probes/run/run_signals.h"
+#include "probes/system/pid_namespace.h"
 
 namespace memflame {
 namespace {

@@ -11,7 +11,7 @@
 #include <ctime>
 
 #include "core/clock.h"
-#include "probes/inside/descriptors.h"
+#include "probes/inside/exchange/descriptors.h"
 #include "probes/loading/kernel_features.h"
 #include "probes/processes/heirs.h"
 #include "probes/run/side_by_side.h"

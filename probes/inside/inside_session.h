@@ -16,7 +16,7 @@
 #include "probes/inside/bell.h"
 #include "probes/inside/block_events.h"
 #include "probes/inside/code_tables.h"
-#include "probes/inside/exchange.h"
+#include "probes/inside/exchange/exchange.h"
 #include "probes/inside/governor.h"
 #include "probes/inside/guests.h"
 #include "probes/inside/live_blocks.h"
@@ -34,9 +34,9 @@
 #include "probes/run/looks.h"
 #include "probes/run/run.h"
 #include "probes/run/run_figures.h"
-#include "probes/run/stack_log.h"
 #include "probes/run/takeover.h"
-#include "probes/waste/waste.h"
+#include "probes/run/waste.h"
+#include "probes/stacks/stack_log.h"
 
 namespace memflame::inside {
 

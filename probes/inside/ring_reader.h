@@ -24,11 +24,11 @@
 #include <vector>
 
 #include "probes/inside/block_events.h"
-#include "probes/inside/exchange.h"
+#include "probes/inside/exchange/exchange.h"
 #include "probes/inside/live_blocks.h"
 #include "probes/inside/stack_tree.h"
 #include "probes/inside/ticks.h"
-#include "probes/languages/scripts.h"
+#include "probes/languages/scripts/scripts.h"
 #include "probes/processes/spaces.h"
 
 namespace memflame::inside {

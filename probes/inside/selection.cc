@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/units.h"
-#include "probes/advice.h"
+#include "probes/options/advice.h"
 
 namespace memflame::inside {
 namespace {

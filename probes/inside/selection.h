@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
+#include "probes/system/procfs.h"
 
 namespace memflame::inside {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/recording.h"
-#include "probes/inside/protocol.h"
+#include "probes/inside/exchange/protocol.h"
 
 namespace memflame::inside {
 

@@ -8,10 +8,10 @@
 #include <cstdlib>
 
 #include "core/elf/valgrind.h"
-#include "probes/inside/agentless.h"
+#include "probes/inside/exchange/agentless.h"
 #include "probes/processes/heirs.h"
-#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
+#include "probes/system/procfs.h"
 
 namespace memflame::inside {
 namespace {

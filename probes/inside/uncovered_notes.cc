@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/units.h"
-#include "probes/advice.h"
 #include "probes/inside/uncovered.h"
+#include "probes/options/advice.h"
 
 namespace memflame::inside {
 namespace {

@@ -14,7 +14,7 @@
 #include <ctime>
 #include <iterator>
 
-#include "probes/inside/protocol.h"
+#include "probes/inside/exchange/protocol.h"
 
 namespace memflame::inside {
 namespace {

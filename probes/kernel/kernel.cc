@@ -8,7 +8,6 @@
 
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/advice.h"
 #include "probes/kernel/config.h"
 #include "probes/kernel/kernel_code.h"
 #include "probes/kernel/leaf_name.h"
@@ -16,9 +15,10 @@
 #include "probes/kernel/options.h"
 #include "probes/kernel/slab_aliases.h"
 #include "probes/loading/loaded_probe.h"
+#include "probes/options/advice.h"
 #include "probes/probe.h"
-#include "probes/processes/procfs.h"
-#include "probes/run/rows.h"
+#include "probes/stacks/rows.h"
+#include "probes/system/procfs.h"
 
 extern "C" {
 extern const std::byte memflame_kernel_object[];

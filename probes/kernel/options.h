@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "probes/options.h"
+#include "probes/options/options.h"
 
 namespace memflame {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "probes/kernel/leaf_name.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

@@ -12,7 +12,7 @@
 #include <mutex>
 
 #include "core/error.h"
-#include "probes/advice.h"
+#include "probes/options/advice.h"
 
 namespace memflame {
 namespace {

@@ -14,9 +14,9 @@
 #include <thread>
 
 #include "core/error.h"
-#include "probes/advice.h"
 #include "probes/loading/bpf_syscall.h"
 #include "probes/loading/tracefs.h"
+#include "probes/options/advice.h"
 
 namespace memflame {
 namespace {

@@ -6,8 +6,8 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

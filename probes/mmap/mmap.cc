@@ -6,15 +6,15 @@
 #include <unordered_set>
 
 #include "core/units.h"
-#include "probes/common_options.h"
 #include "probes/loading/loaded_probe.h"
 #include "probes/mmap/intervals.h"
+#include "probes/options/common_options.h"
 #include "probes/probe.h"
 #include "probes/processes/os_ledger.h"
-#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
-#include "probes/run/rows.h"
+#include "probes/stacks/rows.h"
 #include "probes/syscall_probe.h"
+#include "probes/system/procfs.h"
 
 extern "C" {
 extern const std::byte memflame_mmap_object[];

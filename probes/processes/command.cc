@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "probes/processes/pipe.h"
 #include "probes/processes/program_files.h"
-#include "probes/processes/users.h"
+#include "probes/system/users.h"
 
 namespace memflame {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "core/recording.h"
 #include "core/unique_fd.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 

@@ -14,7 +14,7 @@
 #include "core/ids.h"
 #include "core/recording.h"
 #include "probes/bpf/shared.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 

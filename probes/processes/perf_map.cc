@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "core/perf_map.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 

@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "core/error.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

@@ -11,9 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "probes/options.h"
-#include "probes/pids/pid_namespace.h"
-#include "probes/processes/cgroups.h"
+#include "probes/options/options.h"
 #include "probes/processes/deaths.h"
 #include "probes/processes/gone.h"
 #include "probes/processes/os_ledger.h"
@@ -21,6 +19,8 @@
 #include "probes/processes/pss.h"
 #include "probes/processes/sideband.h"
 #include "probes/processes/spaces.h"
+#include "probes/system/cgroups.h"
+#include "probes/system/pid_namespace.h"
 
 namespace memflame {
 

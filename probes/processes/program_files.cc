@@ -17,7 +17,7 @@
 #include "core/elf/image.h"
 #include "core/error.h"
 #include "probes/processes/pipe.h"
-#include "probes/processes/users.h"
+#include "probes/system/users.h"
 
 namespace memflame {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/unique_fd.h"
-#include "probes/options.h"
+#include "probes/options/options.h"
 
 namespace memflame {
 

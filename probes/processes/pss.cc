@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "core/units.h"
-#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 

@@ -18,7 +18,7 @@
 
 #include "core/error.h"
 #include "core/sandbox.h"
-#include "probes/advice.h"
+#include "probes/options/advice.h"
 
 namespace memflame {
 namespace {

@@ -23,7 +23,7 @@
 
 #include "core/recording.h"
 #include "probes/bpf/shared.h"
-#include "probes/languages/scripts.h"
+#include "probes/languages/scripts/scripts.h"
 #include "probes/processes/code_turns.h"
 #include "probes/processes/modules.h"
 #include "probes/processes/sideband.h"

@@ -12,9 +12,9 @@
 #include <csignal>
 
 #include "core/error.h"
-#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
 #include "probes/reach/tracing.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

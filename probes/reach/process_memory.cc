@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

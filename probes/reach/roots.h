@@ -25,8 +25,8 @@
 #include <span>
 #include <vector>
 
-#include "probes/processes/procfs.h"
 #include "probes/reach/flood.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 

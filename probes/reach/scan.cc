@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
 #include "probes/reach/process_memory.h"
 #include "probes/reach/roots.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

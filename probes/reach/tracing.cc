@@ -18,9 +18,9 @@
 #include <filesystem>
 #include <thread>
 
-#include "probes/advice.h"
-#include "probes/processes/procfs.h"
+#include "probes/options/advice.h"
 #include "probes/processes/spaces.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

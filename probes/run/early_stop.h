@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "core/unique_fd.h"
-#include "probes/options.h"
+#include "probes/options/options.h"
 #include "probes/run/run_signals.h"
 
 namespace memflame {

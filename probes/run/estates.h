@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "probes/processes/processes.h"
-#include "probes/run/stack_log.h"
+#include "probes/stacks/stack_log.h"
 
 namespace memflame {
 

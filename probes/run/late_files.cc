@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/units.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

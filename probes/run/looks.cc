@@ -7,9 +7,9 @@
 #include <tuple>
 
 #include "probes/processes/processes.h"
-#include "probes/run/rows.h"
 #include "probes/run/run_figures.h"
-#include "probes/run/stack_log.h"
+#include "probes/stacks/rows.h"
+#include "probes/stacks/stack_log.h"
 
 namespace memflame {
 namespace {

@@ -19,8 +19,8 @@
 #include "probes/processes/gone.h"
 #include "probes/processes/spaces.h"
 #include "probes/run/side_by_side.h"
-#include "probes/run/stack_log.h"
 #include "probes/run/stretches.h"
+#include "probes/stacks/stack_log.h"
 
 namespace memflame {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/unique_fd.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

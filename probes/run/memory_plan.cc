@@ -10,7 +10,7 @@
 
 #include "core/process_memory.h"
 #include "core/units.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/losses.h"
-#include "probes/options.h"
+#include "probes/options/options.h"
 
 namespace memflame {
 

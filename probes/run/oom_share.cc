@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

@@ -14,8 +14,8 @@
 #include "core/elf/image.h"
 #include "core/error.h"
 #include "core/unique_fd.h"
-#include "probes/advice.h"
-#include "probes/processes/procfs.h"
+#include "probes/options/advice.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

@@ -2,7 +2,6 @@
 #include "probes/run/run.h"
 
 #include "core/error.h"
-#include "probes/pids/pid_namespace.h"
 #include "probes/processes/command.h"
 #include "probes/reach/exit_watch.h"
 #include "probes/reach/tracing.h"
@@ -14,6 +13,7 @@
 #include "probes/run/run_notes.h"
 #include "probes/run/run_signals.h"
 #include "probes/run/session.h"
+#include "probes/system/pid_namespace.h"
 
 namespace memflame {
 namespace {

@@ -11,10 +11,10 @@
 #include "core/recording.h"
 #include "probes/loading/kernel_features.h"
 #include "probes/probe.h"
-#include "probes/processes/procfs.h"
 #include "probes/run/memory_plan.h"
 #include "probes/run/overhead.h"
 #include "probes/run/unwinder.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 

@@ -12,7 +12,7 @@
 
 #include "core/profile.h"
 #include "core/unique_fd.h"
-#include "probes/options.h"
+#include "probes/options/options.h"
 #include "probes/run/live_run.h"
 #include "probes/run/run.h"
 #include "probes/run/run_signals.h"

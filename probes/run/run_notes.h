@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/options.h"
+#include "probes/options/options.h"
 #include "probes/run/run.h"
 
 namespace memflame {

@@ -21,11 +21,11 @@
 #include "probes/run/late_files.h"
 #include "probes/run/live_run.h"
 #include "probes/run/looks.h"
-#include "probes/run/rows.h"
 #include "probes/run/run_figures.h"
 #include "probes/run/running_probe.h"
 #include "probes/run/stack_intake.h"
-#include "probes/waste/waste.h"
+#include "probes/run/waste.h"
+#include "probes/stacks/rows.h"
 
 namespace memflame {
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "probes/processes/procfs.h"
 #include "probes/processes/program_files.h"
 #include "probes/run/session.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

@@ -6,10 +6,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "probes/options/variance.h"
 #include "probes/processes/processes.h"
 #include "probes/run/run_figures.h"
-#include "probes/run/stack_log.h"
-#include "probes/variance.h"
+#include "probes/stacks/stack_log.h"
 
 namespace memflame {
 namespace {

@@ -9,11 +9,11 @@
 #include <optional>
 #include <span>
 
-#include "probes/options.h"
+#include "probes/options/options.h"
 #include "probes/processes/spaces.h"
 #include "probes/run/stack_dump.h"
-#include "probes/run/stack_log.h"
 #include "probes/run/unwinder.h"
+#include "probes/stacks/stack_log.h"
 
 namespace memflame {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/error.h"
-#include "probes/processes/procfs.h"
 #include "probes/run/losses.h"
 #include "probes/run/session.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

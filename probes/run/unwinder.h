@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "probes/languages/interpreters.h"
+#include "probes/languages/interpreters/interpreters.h"
 #include "probes/loading/bpf_object.h"
-#include "probes/options.h"
+#include "probes/options/options.h"
 #include "probes/processes/spaces.h"
 #include "probes/run/code_entries.h"
 #include "probes/run/known_files.h"

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "core/units.h"
-#include "probes/run/rows.h"
+#include "probes/stacks/rows.h"
 
 namespace memflame {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "core/profile.h"
 #include "probes/bpf/shared.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 #include "probes/waste/chunk_slack.h"
 #include "probes/waste/touched_pages.h"
 

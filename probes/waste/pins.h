@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 #include "probes/waste/chunk_slack.h"
 
 namespace memflame {

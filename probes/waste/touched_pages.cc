@@ -9,8 +9,8 @@
 #include <array>
 #include <cerrno>
 
-#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

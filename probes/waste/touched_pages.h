@@ -12,7 +12,7 @@
 
 #include "core/unique_fd.h"
 #include "core/units.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 

@@ -10,8 +10,8 @@
 #include "render/order/source_lines.h"
 #include "render/order/stack_rows.h"
 #include "render/output.h"
+#include "render/outputs/comments.h"
 #include "render/text/clean_text.h"
-#include "render/text/comments.h"
 #include "render/text/folded_names.h"
 #include "render/text/ordered_text.h"
 

@@ -9,9 +9,9 @@
 #include "core/units.h"
 #include "render/order/ordered_stacks.h"
 #include "render/output.h"
+#include "render/outputs/comments.h"
 #include "render/outputs/pprof_places.h"
 #include "render/text/clean_text.h"
-#include "render/text/comments.h"
 #include "render/text/gzip.h"
 
 namespace memflame {

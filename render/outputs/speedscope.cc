@@ -7,8 +7,8 @@
 #include "render/order/ordered_stacks.h"
 #include "render/order/source_lines.h"
 #include "render/output.h"
+#include "render/outputs/comments.h"
 #include "render/text/clean_text.h"
-#include "render/text/comments.h"
 
 namespace memflame {
 namespace {

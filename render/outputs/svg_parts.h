@@ -11,11 +11,11 @@
 
 #include "core/difference.h"
 #include "core/profile.h"
-#include "render/options.h"
 #include "render/picture/caption.h"
 #include "render/picture/code_shares.h"
 #include "render/picture/layout.h"
 #include "render/picture/leak_paths.h"
+#include "render/picture/options.h"
 #include "render/picture/palette.h"
 #include "render/text/clean_text.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/profile.h"
-#include "render/options.h"
+#include "render/picture/options.h"
 
 namespace memflame {
 

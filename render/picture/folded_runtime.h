@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/profile.h"
-#include "render/options.h"
+#include "render/picture/options.h"
 
 namespace memflame {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/profile.h"
-#include "render/options.h"
 #include "render/picture/node_lines.h"
+#include "render/picture/options.h"
 
 namespace memflame {
 

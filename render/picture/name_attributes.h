@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "render/options.h"
+#include "render/picture/options.h"
 
 namespace memflame {
 

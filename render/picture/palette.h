@@ -13,8 +13,8 @@
 
 #include "core/owner.h"
 #include "core/stack.h"
-#include "render/options.h"
 #include "render/picture/code_owners.h"
+#include "render/picture/options.h"
 
 namespace re2 {
 class RE2;

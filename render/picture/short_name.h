@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "render/options.h"
+#include "render/picture/options.h"
 
 namespace memflame {
 

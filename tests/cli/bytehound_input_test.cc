@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/heaptrack_input.h"
+#include "cli/files/heaptrack_input.h"
 #include "collapse/history/reader.h"
 #include "collapse/inputs/heap/bytehound.h"
 #include "collapse/select/event_blocks.h"
 #include "collapse/select/event_views.h"
 #include "collapse/select/parse.h"
-#include "collapse/unpack/lz4_block.h"
+#include "collapse/source/lz4_block.h"
 #include "core/error.h"
 #include "tests/collapse/bytehound_writer.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "cli/control_socket.h"
+#include "cli/runs/control_socket.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "cli/durations.h"
+#include "cli/runs/durations.h"
 
 #include <doctest/doctest.h>
 

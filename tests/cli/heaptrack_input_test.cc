@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Raw files of heaptrack as recordings.
-#include "cli/heaptrack_input.h"
+#include "cli/files/heaptrack_input.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "cli/leaks_gate.h"
+#include "cli/leaks/leaks_gate.h"
 
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "cli/leaks_lines.h"
+#include "cli/leaks/leaks_lines.h"
 #include "cli/options.h"
 #include "core/error.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "cli/leaks_report.h"
+#include "cli/leaks/leaks_report.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "cli/live_file.h"
+#include "cli/files/live_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

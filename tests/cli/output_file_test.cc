@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "cli/output_file.h"
+#include "cli/files/output_file.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <ostream>
 #include <string>
 
-#include "cli/fd_stream.h"
+#include "cli/files/fd_stream.h"
 #include "core/error.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "cli/page_gate.h"
+#include "cli/page/page_gate.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "cli/page_server.h"
+#include "cli/page/page_server.h"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "cli/recording_file.h"
+#include "cli/files/recording_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

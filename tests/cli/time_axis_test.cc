@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "cli/time_axis.h"
+#include "cli/runs/time_axis.h"
 
 #include <doctest/doctest.h>
 

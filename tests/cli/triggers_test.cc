@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "cli/triggers.h"
+#include "cli/runs/triggers.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "collapse/fold.h"
+#include "collapse/fold/fold.h"
 
 #include <doctest/doctest.h>
 

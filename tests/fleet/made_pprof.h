@@ -9,8 +9,8 @@
 #include "core/folded.h"
 #include "core/profile.h"
 #include "fleet/window.h"
-#include "render/options.h"
 #include "render/output.h"
+#include "render/picture/options.h"
 
 namespace memflame::tests {
 

@@ -10,7 +10,7 @@
 
 #include "collapse/events/block_fold.h"
 #include "collapse/events/event_codec.h"
-#include "collapse/events/event_file.h"
+#include "collapse/history/event_file.h"
 #include "collapse/history/reader.h"
 #include "core/error.h"
 #include "tests/fuzz/made_recording.h"

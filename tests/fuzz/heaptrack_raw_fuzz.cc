@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "collapse/events/block_fold.h"
-#include "collapse/events/event_file.h"
+#include "collapse/history/event_file.h"
 #include "collapse/history/reader.h"
 #include "collapse/inputs/heap/bytehound.h"
 #include "collapse/inputs/heap/heaptrack_raw.h"

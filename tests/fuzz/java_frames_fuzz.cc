@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "core/java_lines.h"
-#include "probes/languages/scripts.h"
+#include "probes/languages/scripts/scripts.h"
 #include "tests/fuzz/made_memory.h"
 #include "tests/probes/languages/java_memory.h"
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "collapse/history/chunks.h"
+#include "collapse/chunks/chunks.h"
 #include "collapse/history/look_codec.h"
 #include "collapse/history/run_codec.h"
 #include "collapse/history/table_codec.h"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "probes/languages/scripts.h"
+#include "probes/languages/scripts/scripts.h"
 #include "tests/fuzz/made_memory.h"
 #include "tests/probes/languages/php_memory.h"
 

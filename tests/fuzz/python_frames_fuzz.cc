@@ -6,7 +6,7 @@
 
 #include "core/python_lines.h"
 #include "probes/languages/python/program.h"
-#include "probes/languages/scripts.h"
+#include "probes/languages/scripts/scripts.h"
 #include "tests/fuzz/made_memory.h"
 #include "tests/probes/languages/python_memory.h"
 

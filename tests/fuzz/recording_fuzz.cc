@@ -8,7 +8,7 @@
 #include <iostream>
 #include <string>
 
-#include "collapse/fold.h"
+#include "collapse/fold/fold.h"
 #include "collapse/history/look_codec.h"
 #include "collapse/history/reader.h"
 #include "collapse/history/views.h"

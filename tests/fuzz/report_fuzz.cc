@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collapse/events/event_file.h"
+#include "collapse/history/event_file.h"
 #include "collapse/history/reader.h"
 #include "collapse/report/report_of.h"
 #include "collapse/select/event_blocks.h"

@@ -6,7 +6,7 @@
 
 #include "core/ruby_lines.h"
 #include "probes/languages/ruby/program.h"
-#include "probes/languages/scripts.h"
+#include "probes/languages/scripts/scripts.h"
 #include "tests/fuzz/made_memory.h"
 #include "tests/probes/languages/ruby_memory.h"
 

@@ -7,8 +7,8 @@
 #include <iostream>
 #include <optional>
 
-#include "collapse/blocks.h"
-#include "collapse/lines.h"
+#include "collapse/text/blocks.h"
+#include "collapse/text/lines.h"
 #include "core/error.h"
 
 namespace memflame {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "probes/languages/scripts.h"
+#include "probes/languages/scripts/scripts.h"
 #include "probes/languages/v8/tables.h"
 #include "tests/probes/languages/v8_memory.h"
 

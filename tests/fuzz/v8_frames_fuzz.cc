@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "probes/bpf/shared.h"
-#include "probes/languages/scripts.h"
+#include "probes/languages/scripts/scripts.h"
 #include "tests/fuzz/made_memory.h"
 #include "tests/probes/languages/python_memory.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 #include "tests/stack_oracle/dump.h"
 
 namespace memflame::oracle {

@@ -7,13 +7,13 @@
 #include <atomic>
 #include <optional>
 
-#include "collapse/blocks.h"
-#include "collapse/input.h"
 #include "collapse/inputs/folded/folded_comment.h"
 #include "collapse/inputs/folded/folded_lines.h"
 #include "collapse/inputs/folded/folded_numbers.h"
 #include "collapse/inputs/folded/folded_tree.h"
-#include "collapse/issues.h"
+#include "collapse/inputs/readers.h"
+#include "collapse/text/blocks.h"
+#include "collapse/text/issues.h"
 #include "collapse/tidy/depth.h"
 #include "core/error.h"
 #include "core/units.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "collapse/input.h"
 #include "collapse/inputs/folded/folded_numbers.h"
+#include "collapse/inputs/readers.h"
 #include "core/folded.h"
 
 namespace memflame {

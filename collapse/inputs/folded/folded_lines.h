@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "collapse/blocks.h"
 #include "collapse/inputs/folded/folded_numbers.h"
 #include "collapse/inputs/folded/folded_stacks.h"
-#include "collapse/issues.h"
+#include "collapse/text/blocks.h"
+#include "collapse/text/issues.h"
 #include "core/hash_cache.h"
 #include "core/profile.h"
 #include "core/scan_fields.h"

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "collapse/history/file.h"
-#include "collapse/source.h"
+#include "collapse/source/source.h"
 
 namespace memflame {
 

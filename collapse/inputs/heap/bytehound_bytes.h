@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "collapse/source.h"
+#include "collapse/source/source.h"
 
 namespace memflame {
 

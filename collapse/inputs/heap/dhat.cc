@@ -6,10 +6,10 @@
 #include <limits>
 #include <vector>
 
-#include "collapse/input.h"
 #include "collapse/inputs/heap/valgrind_label.h"
-#include "collapse/issues.h"
-#include "collapse/json_tokens.h"
+#include "collapse/inputs/readers.h"
+#include "collapse/text/issues.h"
+#include "collapse/text/json_tokens.h"
 #include "core/error.h"
 #include "core/units.h"
 

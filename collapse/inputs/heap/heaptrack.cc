@@ -6,12 +6,12 @@
 #include <array>
 #include <charconv>
 
-#include "collapse/input.h"
 #include "collapse/inputs/heap/heap_events.h"
 #include "collapse/inputs/heap/heaptrack_traces.h"
 #include "collapse/inputs/hex_fields.h"
-#include "collapse/issues.h"
-#include "collapse/lines.h"
+#include "collapse/inputs/readers.h"
+#include "collapse/text/issues.h"
+#include "collapse/text/lines.h"
 #include "core/error.h"
 #include "core/units.h"
 

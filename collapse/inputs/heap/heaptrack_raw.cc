@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "collapse/input.h"
 #include "collapse/inputs/heap/heaptrack_history.h"
 #include "collapse/inputs/heap/heaptrack_modules.h"
 #include "collapse/inputs/hex_fields.h"
-#include "collapse/issues.h"
-#include "collapse/lines.h"
+#include "collapse/inputs/readers.h"
+#include "collapse/text/issues.h"
+#include "collapse/text/lines.h"
 #include "core/error.h"
 #include "core/interner.h"
 #include "core/units.h"

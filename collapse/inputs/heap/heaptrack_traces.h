@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "collapse/input.h"
-#include "collapse/inputs/heap/leak_patterns.h"
 #include "collapse/inputs/hex_fields.h"
-#include "collapse/issues.h"
+#include "collapse/inputs/readers.h"
+#include "collapse/text/issues.h"
+#include "collapse/verdicts/leak_patterns.h"
 #include "core/profile.h"
 
 namespace memflame {

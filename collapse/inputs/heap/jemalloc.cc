@@ -16,13 +16,13 @@
 #include <optional>
 #include <unordered_map>
 
-#include "collapse/byte_set.h"
-#include "collapse/input.h"
 #include "collapse/inputs/addresses.h"
 #include "collapse/inputs/heap/heap_columns.h"
+#include "collapse/inputs/readers.h"
 #include "collapse/inputs/scan.h"
-#include "collapse/issues.h"
-#include "collapse/lines.h"
+#include "collapse/text/byte_set.h"
+#include "collapse/text/issues.h"
+#include "collapse/text/lines.h"
 
 namespace memflame {
 namespace {

@@ -10,11 +10,11 @@
 
 #include <utility>
 
-#include "collapse/input.h"
 #include "collapse/inputs/addresses.h"
+#include "collapse/inputs/readers.h"
 #include "collapse/inputs/scan.h"
-#include "collapse/issues.h"
-#include "collapse/lines.h"
+#include "collapse/text/issues.h"
+#include "collapse/text/lines.h"
 #include "core/units.h"
 
 namespace memflame {

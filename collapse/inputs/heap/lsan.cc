@@ -12,11 +12,11 @@
 #include <algorithm>
 #include <array>
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/heap/sanitizer_frame.h"
 #include "collapse/inputs/heap/valgrind_label.h"
 #include "collapse/inputs/scan.h"
 #include "collapse/inputs/text_reader.h"
+#include "collapse/text/byte_set.h"
 #include "core/units.h"
 
 namespace memflame {

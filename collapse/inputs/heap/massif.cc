@@ -16,11 +16,11 @@
 #include <optional>
 #include <utility>
 
-#include "collapse/byte_set.h"
-#include "collapse/input.h"
 #include "collapse/inputs/heap/massif_tree.h"
-#include "collapse/issues.h"
-#include "collapse/lines.h"
+#include "collapse/inputs/readers.h"
+#include "collapse/text/byte_set.h"
+#include "collapse/text/issues.h"
+#include "collapse/text/lines.h"
 #include "core/error.h"
 #include "core/units.h"
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "collapse/input.h"
 #include "collapse/inputs/heap/valgrind_label.h"
-#include "collapse/issues.h"
+#include "collapse/inputs/readers.h"
+#include "collapse/text/issues.h"
 #include "core/profile.h"
 
 namespace memflame {

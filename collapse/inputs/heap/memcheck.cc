@@ -12,11 +12,11 @@
 //   ==4711==    definitely lost: 1,056 bytes in 2 blocks
 #include <algorithm>
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/heap/memcheck_leaks.h"
 #include "collapse/inputs/heap/memcheck_xml.h"
 #include "collapse/inputs/heap/valgrind_label.h"
 #include "collapse/inputs/text_reader.h"
+#include "collapse/text/byte_set.h"
 
 namespace memflame {
 namespace {

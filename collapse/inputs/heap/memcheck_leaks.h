@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collapse/input.h"
+#include "collapse/inputs/readers.h"
 #include "core/profile.h"
 
 namespace memflame {

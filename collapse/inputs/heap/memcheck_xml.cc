@@ -7,7 +7,7 @@
 #include "collapse/inputs/heap/memcheck_leaks.h"
 #include "collapse/inputs/heap/valgrind_label.h"
 #include "collapse/inputs/text_frame.h"
-#include "collapse/issues.h"
+#include "collapse/text/issues.h"
 #include "core/error.h"
 #include "core/units.h"
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "collapse/input.h"
+#include "collapse/inputs/readers.h"
 
 namespace memflame {
 

@@ -3,8 +3,8 @@
 
 #include <charconv>
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/scan.h"
+#include "collapse/text/byte_set.h"
 
 namespace memflame {
 namespace {

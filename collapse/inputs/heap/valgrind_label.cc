@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string>
 
-#include "collapse/byte_set.h"
+#include "collapse/text/byte_set.h"
 
 namespace memflame {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "collapse/input.h"
+#include "collapse/inputs/readers.h"
 #include "core/profile.h"
 
 namespace memflame {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "collapse/input.h"
 #include "collapse/inputs/java/jfr_chunk.h"
 #include "collapse/inputs/java/jfr_names.h"
+#include "collapse/inputs/readers.h"
 #include "core/error.h"
 #include "core/units.h"
 

@@ -11,7 +11,7 @@
 
 #include "collapse/inputs/java/jfr_bytes.h"
 #include "collapse/inputs/java/jfr_types.h"
-#include "collapse/source.h"
+#include "collapse/source/source.h"
 
 namespace memflame {
 

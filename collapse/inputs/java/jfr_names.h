@@ -6,9 +6,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "collapse/input.h"
 #include "collapse/inputs/java/jfr_chunk.h"
-#include "collapse/issues.h"
+#include "collapse/inputs/readers.h"
+#include "collapse/text/issues.h"
 #include "core/hash.h"
 
 namespace memflame {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/scan.h"
+#include "collapse/text/byte_set.h"
 
 namespace memflame {
 namespace {

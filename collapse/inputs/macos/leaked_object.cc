@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/inputs/macos/leaked_object.h"
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/scan.h"
 #include "collapse/inputs/text_frame.h"
+#include "collapse/text/byte_set.h"
 
 namespace memflame {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/inputs/macos/mac_frame.h"
 
-#include "collapse/byte_set.h"
+#include "collapse/text/byte_set.h"
 
 namespace memflame {
 namespace {

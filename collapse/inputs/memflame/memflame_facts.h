@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "collapse/issues.h"
-#include "collapse/json_walk.h"
+#include "collapse/text/issues.h"
+#include "collapse/text/json_walk.h"
 #include "core/profile.h"
 
 namespace memflame {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "collapse/input.h"
 #include "collapse/inputs/memflame/memflame_facts.h"
-#include "collapse/unpack/unpack.h"
+#include "collapse/inputs/readers.h"
+#include "collapse/source/unpack.h"
 #include "core/error.h"
 
 namespace memflame {

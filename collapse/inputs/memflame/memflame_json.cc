@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "collapse/input.h"
 #include "collapse/inputs/folded/marked_names.h"
 #include "collapse/inputs/memflame/memflame_facts.h"
+#include "collapse/inputs/readers.h"
 #include "core/error.h"
 #include "core/kind_names.h"
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "collapse/fold.h"
+#include "collapse/fold/fold.h"
 #include "collapse/history/named.h"
 #include "collapse/history/reader.h"
 #include "collapse/history/views.h"
-#include "collapse/input.h"
+#include "collapse/inputs/readers.h"
 #include "collapse/select/event_blocks.h"
 #include "collapse/select/event_views.h"
 #include "collapse/select/selection.h"

@@ -8,11 +8,11 @@
 #include <array>
 #include <charconv>
 
-#include "collapse/input.h"
 #include "collapse/inputs/addresses.h"
 #include "collapse/inputs/perf/perf_data_stacks.h"
-#include "collapse/issues.h"
+#include "collapse/inputs/readers.h"
 #include "collapse/symbolize/kallsyms.h"
+#include "collapse/text/issues.h"
 #include "core/elf/build_id.h"
 #include "core/perf_map.h"
 #include "core/units.h"

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "collapse/source.h"
+#include "collapse/source/source.h"
 
 namespace memflame {
 

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "collapse/input.h"
 #include "collapse/inputs/perf/perf_data_processes.h"
 #include "collapse/inputs/perf/perf_data_sample.h"
+#include "collapse/inputs/readers.h"
 #include "collapse/symbolize/places.h"
 
 namespace memflame {

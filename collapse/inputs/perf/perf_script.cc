@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "collapse/input.h"
 #include "collapse/inputs/perf/perf_script_compat.h"
 #include "collapse/inputs/perf/perf_script_worker.h"
+#include "collapse/inputs/readers.h"
 #include "core/error.h"
 #include "core/units.h"
 

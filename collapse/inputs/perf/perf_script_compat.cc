@@ -8,7 +8,7 @@
 #include <string>
 
 #include "collapse/inputs/perf/perf_script_inline.h"
-#include "collapse/lines.h"
+#include "collapse/text/lines.h"
 #include "core/error.h"
 #include "core/re2_text.h"
 

@@ -2,7 +2,7 @@
 // `perf script` as FlameGraph's stackcollapse-perf.pl reads it, with its losses.
 #pragma once
 
-#include "collapse/input.h"
+#include "collapse/inputs/readers.h"
 
 namespace memflame {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "collapse/inputs/perf/perf_script_worker.h"
-#include "collapse/line_ends.h"
+#include "collapse/text/line_ends.h"
 #include "core/scan.h"
 
 namespace memflame {

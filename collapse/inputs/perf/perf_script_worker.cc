@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "collapse/line_ends.h"
+#include "collapse/text/line_ends.h"
 #include "core/error.h"
 #include "core/units.h"
 

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "collapse/blocks.h"
-#include "collapse/input.h"
 #include "collapse/inputs/perf/perf_script_net.h"
 #include "collapse/inputs/perf/perf_script_tables.h"
-#include "collapse/issues.h"
+#include "collapse/inputs/readers.h"
+#include "collapse/text/blocks.h"
+#include "collapse/text/issues.h"
 #include "core/hash.h"
 
 namespace memflame {

@@ -9,12 +9,12 @@
 #include <protozero/exception.hpp>
 #include <set>
 
-#include "collapse/input.h"
 #include "collapse/inputs/folded/folded_comment.h"
 #include "collapse/inputs/pprof/pprof_places.h"
 #include "collapse/inputs/pprof/pprof_units.h"
+#include "collapse/inputs/readers.h"
 #include "collapse/inputs/text_frame.h"
-#include "collapse/issues.h"
+#include "collapse/text/issues.h"
 #include "core/error.h"
 #include "core/folded.h"
 #include "core/units.h"

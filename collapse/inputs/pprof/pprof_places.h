@@ -5,10 +5,10 @@
 #include <memory>
 #include <span>
 
-#include "collapse/input.h"
 #include "collapse/inputs/pprof/pprof_message.h"
 #include "collapse/inputs/pprof/pprof_unnamed.h"
-#include "collapse/issues.h"
+#include "collapse/inputs/readers.h"
+#include "collapse/text/issues.h"
 
 namespace re2 {
 class RE2;

@@ -9,8 +9,8 @@
 //    main       Main   a.hs:1:1-5 92       1   50.0   99.1    50.0   99.1      1     51016
 #include <array>
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/text_reader.h"
+#include "collapse/text/byte_set.h"
 
 namespace memflame {
 namespace {

@@ -8,11 +8,11 @@
 #include <cmath>
 #include <optional>
 
-#include "collapse/input.h"
 #include "collapse/inputs/folded/folded_comment.h"
 #include "collapse/inputs/folded/marked_names.h"
 #include "collapse/inputs/profilers/speedscope_document.h"
-#include "collapse/issues.h"
+#include "collapse/inputs/readers.h"
+#include "collapse/text/issues.h"
 #include "core/error.h"
 #include "core/folded.h"
 #include "core/kind_names.h"

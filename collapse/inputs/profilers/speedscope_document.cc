@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "collapse/json_walk.h"
+#include "collapse/text/json_walk.h"
 
 namespace memflame {
 namespace {

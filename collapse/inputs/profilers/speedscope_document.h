@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "collapse/json_number.h"
-#include "collapse/source.h"
+#include "collapse/source/source.h"
+#include "collapse/text/json_number.h"
 #include "core/stack.h"
 
 namespace memflame {

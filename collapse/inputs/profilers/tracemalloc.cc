@@ -7,7 +7,7 @@
 
 #include "collapse/inputs/profilers/pickle_values.h"
 #include "collapse/inputs/text_frame.h"
-#include "collapse/issues.h"
+#include "collapse/text/issues.h"
 #include "core/error.h"
 #include "core/units.h"
 

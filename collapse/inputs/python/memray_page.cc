@@ -9,8 +9,8 @@
 
 #include "collapse/inputs/python/memray_frame.h"
 #include "collapse/inputs/text_frame.h"
-#include "collapse/issues.h"
-#include "collapse/json_tokens.h"
+#include "collapse/text/issues.h"
+#include "collapse/text/json_tokens.h"
 #include "core/error.h"
 #include "core/units.h"
 

@@ -10,8 +10,8 @@
 //   #1  0x00005628f09ba196 - 1 main                                -a: a return address
 #include <array>
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/text_reader.h"
+#include "collapse/text/byte_set.h"
 #include "core/units.h"
 
 namespace memflame {

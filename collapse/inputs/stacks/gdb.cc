@@ -8,9 +8,9 @@
 //   #2  0x00005628f09ba1bc in work (p=0x3) from /lib/libwork.so
 #include <array>
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/stacks/gdb_frame.h"
 #include "collapse/inputs/text_reader.h"
+#include "collapse/text/byte_set.h"
 #include "core/units.h"
 
 namespace memflame {

@@ -6,8 +6,8 @@
 //   bio-312      12     12    320   12    1 : tunables    0    0    0 : slabdata      1      1 0
 #include <array>
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/text_reader.h"
+#include "collapse/text/byte_set.h"
 #include "core/units.h"
 
 namespace memflame {

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <array>
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/maps_text.h"
 #include "collapse/inputs/text_reader.h"
+#include "collapse/text/byte_set.h"
 
 namespace memflame {
 namespace {

@@ -10,9 +10,9 @@
 // without frames is an empty key. A histogram follows its key line by line.
 #include <algorithm>
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/text_reader.h"
 #include "collapse/inputs/tracers/bpftrace_maps.h"
+#include "collapse/text/byte_set.h"
 
 namespace memflame {
 namespace {

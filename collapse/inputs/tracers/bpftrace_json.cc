@@ -6,8 +6,8 @@
 
 #include "collapse/inputs/text_reader.h"
 #include "collapse/inputs/tracers/bpftrace_maps.h"
-#include "collapse/json_number.h"
-#include "collapse/json_tokens.h"
+#include "collapse/text/json_number.h"
+#include "collapse/text/json_tokens.h"
 #include "core/error.h"
 
 namespace memflame {

@@ -14,9 +14,9 @@
 #include <algorithm>
 #include <array>
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/text_reader.h"
 #include "collapse/inputs/tracers/dtrace_compat.h"
+#include "collapse/text/byte_set.h"
 
 namespace memflame {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "collapse/input.h"
+#include "collapse/inputs/readers.h"
 
 namespace memflame {
 

@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <array>
 
-#include "collapse/byte_set.h"
 #include "collapse/inputs/text_reader.h"
+#include "collapse/text/byte_set.h"
 #include "core/units.h"
 
 namespace memflame {

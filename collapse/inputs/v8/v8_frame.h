@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "collapse/input.h"
+#include "collapse/inputs/readers.h"
 #include "core/profile.h"
 
 namespace memflame {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "collapse/input.h"
+#include "collapse/inputs/readers.h"
 #include "collapse/inputs/v8/v8_frame.h"
-#include "collapse/issues.h"
-#include "collapse/json_tokens.h"
+#include "collapse/text/issues.h"
+#include "collapse/text/json_tokens.h"
 #include "core/error.h"
 #include "core/hash.h"
 

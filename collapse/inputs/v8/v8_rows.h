@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "collapse/issues.h"
-#include "collapse/json_tokens.h"
+#include "collapse/text/issues.h"
+#include "collapse/text/json_tokens.h"
 
 namespace memflame {
 

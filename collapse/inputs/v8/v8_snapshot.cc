@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "collapse/input.h"
+#include "collapse/inputs/readers.h"
 #include "collapse/inputs/v8/v8_graph.h"
 #include "collapse/inputs/v8/v8_retainers.h"
 #include "collapse/inputs/v8/v8_rows.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "collapse/json_tokens.h"
+#include "collapse/text/json_tokens.h"
 
 namespace memflame {
 

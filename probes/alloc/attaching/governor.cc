@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/alloc/attaching/governor.h"
 
-#include "probes/alloc/rate.h"
+#include "probes/alloc/settings/rate.h"
 #include "probes/loading/loaded_probe.h"
 #include "probes/processes/os_ledger.h"
-#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "probes/loading/bpf_syscall.h"
 #include "probes/loading/links.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 // Functions to measure on: one begins with an instruction that the kernel emulates, the
 // other with one that it single-steps.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/recording.h"
-#include "probes/alloc/options.h"
+#include "probes/alloc/settings/options.h"
 
 namespace memflame {
 

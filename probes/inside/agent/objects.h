@@ -3,7 +3,7 @@
 #pragma once
 
 #include "loaded.h"
-#include "probes/inside/symbol_lookup.h"
+#include "probes/inside/exchange/symbol_lookup.h"
 
 namespace memflame::inside {
 

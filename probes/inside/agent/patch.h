@@ -18,7 +18,7 @@
 // the allocator's own file, and the dynamic linker's own memory.
 #pragma once
 
-#include "probes/inside/attach_protocol.h"
+#include "probes/inside/exchange/attach_protocol.h"
 
 extern "C" {
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): zeroes, before any code runs

@@ -136,12 +136,11 @@ uint64_t* begin_stacked(Thread& thread, const Stacked& record, const ToldStack& 
   return to + 3;
 }
 
-// What does not fit into one record is told before, from the outermost frames on, and counts as kept
-// then. word_of(i): of the fresh frame i, leaf first. False if there was no room.
+// What does not fit into one record is told before, from the outermost frames on, and counts as
+// kept then. word_of(i): of the fresh frame i, leaf first. False if there was no room.
 template <class WordOf>
 [[gnu::noinline]] bool write_outer_frames(Thread& thread, Stacked record, ToldStack& stack,
-                                          uint32_t most, const WordOf& word_of,
-                                          Patience patience) {
+                                          uint32_t most, const WordOf& word_of, Patience patience) {
   record.pointer = nullptr;
   ToldStack part = stack;
   for (part.fresh = most; stack.fresh > most; part.kept = stack.kept) {

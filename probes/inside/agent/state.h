@@ -4,8 +4,8 @@
 // whatever its parent was doing.
 #pragma once
 
-#include "probes/inside/attach_protocol.h"
-#include "probes/inside/protocol.h"
+#include "probes/inside/exchange/attach_protocol.h"
+#include "probes/inside/exchange/protocol.h"
 #include "probes/unwind/row.h"
 
 namespace memflame::inside {

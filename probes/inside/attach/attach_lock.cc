@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "probes/inside/attach/tracee.h"
-#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
+#include "probes/system/procfs.h"
 
 namespace memflame::inside {
 

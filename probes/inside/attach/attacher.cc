@@ -21,14 +21,14 @@
 
 #include "core/error.h"
 #include "core/unique_fd.h"
-#include "probes/advice.h"
-#include "probes/inside/agent_file.h"
 #include "probes/inside/attach/attach_lock.h"
 #include "probes/inside/attach/call_filter.h"
 #include "probes/inside/attach/own_process.h"
-#include "probes/processes/procfs.h"
+#include "probes/inside/exchange/agent_file.h"
+#include "probes/options/advice.h"
 #include "probes/processes/spaces.h"
 #include "probes/reach/tracing.h"
+#include "probes/system/procfs.h"
 
 namespace memflame::inside {
 namespace {

@@ -25,7 +25,7 @@
 #include "probes/inside/attach/own_process.h"
 #include "probes/inside/attach/safe_point.h"
 #include "probes/inside/attach/target.h"
-#include "probes/inside/attach_protocol.h"
+#include "probes/inside/exchange/attach_protocol.h"
 #include "probes/unwind/copied_stack.h"
 
 namespace memflame::inside {

@@ -14,10 +14,10 @@
 #include <cstddef>
 #include <cstring>
 
-#include "probes/inside/protocol.h"
-#include "probes/processes/procfs.h"
+#include "probes/inside/exchange/protocol.h"
 #include "probes/processes/spaces.h"
 #include "probes/reach/tracing.h"
+#include "probes/system/procfs.h"
 
 namespace memflame::inside {
 namespace {

@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "probes/inside/descriptors.h"
+#include "probes/inside/exchange/descriptors.h"
 
 namespace memflame::inside {
 namespace {

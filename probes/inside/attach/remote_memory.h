@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "probes/inside/symbol_lookup.h"
-#include "probes/processes/procfs.h"
+#include "probes/inside/exchange/symbol_lookup.h"
+#include "probes/system/procfs.h"
 
 namespace memflame::inside {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "probes/inside/exchange.h"
+#include "probes/inside/exchange/exchange.h"
 #include "probes/unwind/copied_stack.h"
 
 namespace memflame::inside {

@@ -9,13 +9,13 @@
 #include "core/error.h"
 #include "core/hex.h"
 #include "core/own_agent.h"
-#include "probes/advice.h"
-#include "probes/inside/agent_file.h"
-#include "probes/inside/agentless.h"
 #include "probes/inside/attach/own_process.h"
-#include "probes/processes/procfs.h"
+#include "probes/inside/exchange/agent_file.h"
+#include "probes/inside/exchange/agentless.h"
+#include "probes/options/advice.h"
 #include "probes/processes/spaces.h"
 #include "probes/reach/tracing.h"
+#include "probes/system/procfs.h"
 
 namespace memflame::inside {
 namespace {

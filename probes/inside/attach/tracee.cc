@@ -14,9 +14,9 @@
 #include <ctime>
 
 #include "core/error.h"
-#include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
 #include "probes/reach/tracing.h"
+#include "probes/system/procfs.h"
 
 namespace memflame::inside {
 

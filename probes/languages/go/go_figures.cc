@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/history.h"
-#include "probes/variance.h"
+#include "probes/options/variance.h"
 
 namespace memflame {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/processes/procfs.h"
-#include "probes/run/rows.h"
+#include "probes/stacks/rows.h"
+#include "probes/system/procfs.h"
 
 namespace memflame {
 namespace {

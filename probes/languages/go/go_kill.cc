@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "probes/languages/go/go_kill_records.h"
-#include "probes/pids/pid_namespace.h"
+#include "probes/system/pid_namespace.h"
 
 extern "C" {
 extern const std::byte memflame_go_kill_object[];

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "probes/run/rows.h"
+#include "probes/stacks/rows.h"
 
 namespace memflame {
 

@@ -21,7 +21,7 @@
 #include "probes/run/live_run.h"
 #include "probes/run/looks.h"
 #include "probes/run/run_figures.h"
-#include "probes/run/stack_log.h"
+#include "probes/stacks/stack_log.h"
 
 namespace memflame {
 

@@ -14,9 +14,9 @@
 #include "core/elf/go_table.h"
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/advice.h"
 #include "probes/inside/attach/remote_memory.h"
 #include "probes/languages/go/go_places.h"
+#include "probes/options/advice.h"
 #include "probes/processes/spaces.h"
 #include "probes/run/requirements.h"
 

@@ -11,8 +11,8 @@
 
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/run/rows.h"
 #include "probes/run/run_notes.h"
+#include "probes/stacks/rows.h"
 
 namespace memflame {
 namespace {

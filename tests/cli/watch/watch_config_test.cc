@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cli/watch/rule_run.h"
+#include "cli/rule_request.h"
 #include "core/error.h"
 
 using namespace memflame;

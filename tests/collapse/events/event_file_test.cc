@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "collapse/events/event_file.h"
+#include "collapse/history/event_file.h"
 
 #include <doctest/doctest.h>
 
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "collapse/chunks/chunks.h"
 #include "collapse/events/block_fold.h"
-#include "collapse/history/chunks.h"
 #include "core/error.h"
 #include "core/units.h"
 #include "tests/collapse/events/made_events.h"

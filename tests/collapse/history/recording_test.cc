@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "collapse/history/chunks.h"
+#include "collapse/chunks/chunks.h"
 #include "collapse/history/run_codec.h"
 #include "collapse/input.h"
 #include "core/error.h"

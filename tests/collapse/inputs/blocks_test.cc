@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "collapse/blocks.h"
+#include "collapse/text/blocks.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

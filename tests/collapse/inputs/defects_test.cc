@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "collapse/diff.h"
+#include "collapse/fold/diff.h"
 #include "render/output.h"
 #include "tests/collapse/inputs/inputs.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "collapse/diff.h"
+#include "collapse/fold/diff.h"
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "collapse/input.h"
-#include "collapse/lines.h"
+#include "collapse/text/lines.h"
 #include "core/error.h"
 #include "tests/collapse/inputs/inputs.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "collapse/inputs/heap/leak_patterns.h"
+#include "collapse/verdicts/leak_patterns.h"
 #include "core/error.h"
 #include "tests/collapse/inputs/inputs.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "collapse/json_tokens.h"
+#include "collapse/text/json_tokens.h"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "collapse/input.h"
-#include "collapse/line_ends.h"
+#include "collapse/text/line_ends.h"
 #include "tests/collapse/inputs/inputs.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "collapse/source.h"
+#include "collapse/source/source.h"
 
 #include <bzlib.h>
 #include <doctest/doctest.h>
@@ -10,8 +10,8 @@
 
 #include <array>
 
-#include "collapse/lines.h"
-#include "collapse/unpack/unpack.h"
+#include "collapse/source/unpack.h"
+#include "collapse/text/lines.h"
 #include "core/error.h"
 #include "tests/collapse/inputs/inputs.h"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "collapse/json_number.h"
+#include "collapse/text/json_number.h"
 #include "render/output.h"
 #include "tests/collapse/inputs/inputs.h"
 #include "tests/collapse/inputs/round_trip.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "collapse/fold.h"
+#include "collapse/fold/fold.h"
 
 namespace memflame {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "collapse/fold.h"
+#include "collapse/fold/fold.h"
 #include "tests/collapse/verdicts/scenarios.h"
 
 using namespace memflame;

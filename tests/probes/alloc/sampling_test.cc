@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "probes/alloc/rate.h"
-#include "probes/common_options.h"
-#include "probes/variance.h"
+#include "probes/alloc/settings/rate.h"
+#include "probes/options/common_options.h"
+#include "probes/options/variance.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/inside/agent_file.h"
+#include "probes/inside/exchange/agent_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

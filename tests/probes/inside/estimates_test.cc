@@ -7,7 +7,7 @@
 #include <initializer_list>
 
 #include "probes/bpf/shared.h"
-#include "probes/variance.h"
+#include "probes/options/variance.h"
 
 using namespace memflame;          // NOLINT(google-build-using-namespace): tests only
 using namespace memflame::inside;  // NOLINT(google-build-using-namespace)

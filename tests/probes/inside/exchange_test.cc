@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/inside/exchange.h"
+#include "probes/inside/exchange/exchange.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 using namespace memflame::inside;  // NOLINT(google-build-using-namespace): tests only
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "probes/inside/protocol.h"
+#include "probes/inside/exchange/protocol.h"
 
 using namespace memflame;          // NOLINT(google-build-using-namespace): tests only
 using namespace memflame::inside;  // NOLINT(google-build-using-namespace)

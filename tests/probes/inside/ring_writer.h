@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "probes/inside/exchange.h"
+#include "probes/inside/exchange/exchange.h"
 
 namespace memflame::inside {
 

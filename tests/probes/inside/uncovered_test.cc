@@ -18,7 +18,7 @@
 #include <string>
 #include <thread>
 
-#include "probes/inside/agentless.h"
+#include "probes/inside/exchange/agentless.h"
 
 using namespace memflame::inside;  // NOLINT(google-build-using-namespace): tests only
 

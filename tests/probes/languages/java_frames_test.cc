@@ -9,7 +9,7 @@
 
 #include "core/java_lines.h"
 #include "core/recording.h"
-#include "probes/languages/scripts.h"
+#include "probes/languages/scripts/scripts.h"
 
 // Compiled alone: step.h has names that other tests use.
 #define JAVA_MEMORY_ALONE

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "probes/languages/scripts.h"
+#include "probes/languages/scripts/scripts.h"
 #include "tests/probes/languages/php_memory.h"
 #include "tests/probes/languages/script_pages.h"
 

@@ -8,7 +8,7 @@
 #include "core/ruby_lines.h"
 #include "probes/languages/ruby/lines.h"
 #include "probes/languages/ruby/program.h"
-#include "probes/languages/scripts.h"
+#include "probes/languages/scripts/scripts.h"
 #include "tests/probes/languages/ruby_memory.h"
 #include "tests/probes/languages/script_pages.h"
 

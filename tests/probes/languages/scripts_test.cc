@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/languages/scripts.h"
+#include "probes/languages/scripts/scripts.h"
 
 #include <doctest/doctest.h>
 

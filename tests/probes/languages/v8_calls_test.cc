@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "probes/languages/scripts.h"
+#include "probes/languages/scripts/scripts.h"
 #include "probes/languages/v8/calls.h"
 #include "probes/languages/v8/functions.h"
 #include "probes/languages/v8/tables.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/processes/cgroups.h"
+#include "probes/system/cgroups.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 #include <doctest/doctest.h>
 #include <sys/sysmacros.h>

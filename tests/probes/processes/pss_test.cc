@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

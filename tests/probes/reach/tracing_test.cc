@@ -8,7 +8,7 @@
 #include <csignal>
 #include <string>
 
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 #include "tests/support/scaled.h"
 
 using namespace memflame;

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "probes/processes/processes.h"
-#include "probes/run/rows.h"
 #include "probes/run/run_figures.h"
+#include "probes/stacks/rows.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

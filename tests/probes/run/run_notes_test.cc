@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "core/error.h"
-#include "probes/alloc/options.h"
+#include "probes/alloc/settings/options.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/run/stack_log.h"
+#include "probes/stacks/stack_log.h"
 
 #include <doctest/doctest.h>
 

@@ -16,7 +16,7 @@
 
 #include "core/elf/vdso.h"
 #include "core/unique_fd.h"
-#include "probes/processes/procfs.h"
+#include "probes/system/procfs.h"
 #include "probes/unwind/cache.h"
 
 using namespace memflame;

@@ -9,8 +9,8 @@
 #include <random>
 
 #include "probes/processes/spaces.h"
-#include "probes/run/rows.h"
-#include "probes/waste/waste.h"
+#include "probes/run/waste.h"
+#include "probes/stacks/rows.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

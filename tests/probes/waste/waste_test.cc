@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/waste/waste.h"
+#include "probes/run/waste.h"
 
 #include <doctest/doctest.h>
 #include <sys/mman.h>

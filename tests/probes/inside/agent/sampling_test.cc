@@ -8,7 +8,7 @@
 #include <random>
 
 #include "probes/inside/estimates.h"
-#include "probes/variance.h"
+#include "probes/options/variance.h"
 #include "tests/probes/inside/agent/fake_process.h"
 
 using namespace memflame;          // NOLINT(google-build-using-namespace): tests only

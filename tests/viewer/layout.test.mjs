@@ -77,7 +77,7 @@ test("how narrow a box may be: pixels, or percent of what is zoomed", () => {
 });
 
 test("the width of the narrowest box is the one that --help tells", () => {
-  const options = readFileSync(new URL("../../render/options.h", import.meta.url), "utf8");
+  const options = readFileSync(new URL("../../render/picture/options.h", import.meta.url), "utf8");
   const [, told] = options.match(/script_min_width = ([\d.]+)/);
   assert.equal(limitsOf({ width: 1 }, {})[0], Number(told));
 });

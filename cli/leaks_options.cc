@@ -4,21 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
-#include <iostream>
 #include <string_view>
 
 #include "cli/completed.h"
 #include "cli/leaks/leaks_history.h"
 #include "cli/leaks/leaks_store_check.h"
-#include "cli/option_rows.h"
 #include "cli/options.h"
 #include "cli/runs/durations.h"
-#include "cli/runs/version.h"
 #include "collapse/source/source.h"
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/run/losses.h"
 #include "render/leaks/leak_output.h"
 
 namespace po = boost::program_options;

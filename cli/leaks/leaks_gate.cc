@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli/leaks/leaks_gate.h"
 
-#include <algorithm>
 #include <iostream>
-#include <string_view>
 
-#include "cli/leaks/leaks_history.h"
-#include "cli/leaks/leaks_store_check.h"
-#include "cli/runs/durations.h"
 #include "cli/runs/version.h"
-#include "collapse/source/source.h"
-#include "core/error.h"
 #include "core/units.h"
 #include "probes/run/losses.h"
 #include "render/leaks/leak_output.h"

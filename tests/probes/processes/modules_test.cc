@@ -91,7 +91,7 @@ TEST_CASE("a file that came after a mapping is not the one that was mapped") {
   fs::remove(path);
 }
 
-TEST_CASE("a file that was only renamed, linked or deleted since is the one that was mapped") {
+TEST_CASE("a file whose links and rights have changed since is the one that was mapped") {
   namespace fs = std::filesystem;
   using namespace std::chrono_literals;
   const std::string path = fs::temp_directory_path() / ("kept-" + std::to_string(::getpid()));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/leaks/leaks_lines.h"
+#include "cli/leaks_options.h"
 #include "cli/options.h"
 #include "core/error.h"
 

@@ -21,6 +21,7 @@
 #include "probes/run/late_files.h"
 #include "probes/run/live_run.h"
 #include "probes/run/looks.h"
+#include "probes/run/older_children.h"
 #include "probes/run/run_figures.h"
 #include "probes/run/running_probe.h"
 #include "probes/run/stack_intake.h"
@@ -119,6 +120,7 @@ class Session : public LiveRun, private RunFigures {
   void attach_file(const std::string& path, UniqueFd file);
   void look_at_mappings();
   void scan_for_targets();
+  void add_children(std::vector<pid_t> watched);
   RunningProbe& first() { return *probes_.front(); }
   const RunningProbe& first() const { return *probes_.front(); }
   // The one that a record belongs to; null if the record is damaged.
@@ -159,6 +161,7 @@ class Session : public LiveRun, private RunFigures {
   uint64_t armed_ns_ = 0;
   uint64_t disarmed_ns_ = 0;  // 0: counting has not ended
   LateFiles late_files_;
+  OlderChildren older_children_;
   std::set<std::string> expected_;  // programs whose libraries have their probes
   bool armed_ = false;
   Scans scans_;

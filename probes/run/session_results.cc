@@ -169,6 +169,7 @@ Losses Session::shared_losses() const {
   Losses losses;
   losses.add(Loss::mapping_records_lost, processes_.log_records_lost());
   losses.add(Loss::late_attach, late_files_.count());
+  losses.add(Loss::process_uncovered, older_children_.count());
   losses.add(Loss::unwind_table_full, stacks_.unwinder.tables().no_room);
   losses.add(Loss::code_list_full, stacks_.unwinder.refused());
   const Scripts& scripts = processes_.spaces().scripts();
@@ -245,6 +246,7 @@ Recording Session::finish() {
     notes.push_back("figures of " + std::to_string(count) +
                     " killed process(es) are from up to 0.2 s before the end");
   for (std::string& note : late_files_.notes(processes_.spaces())) notes.push_back(std::move(note));
+  if (std::string note = older_children_.note(); !note.empty()) notes.push_back(std::move(note));
   for (const auto& probe : probes_) probe->loaded.links.detach();
   processes_.spaces().finish(recording);
   for (std::string& note : filters()) notes.push_back(std::move(note));

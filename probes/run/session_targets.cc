@@ -99,7 +99,25 @@ bool Session::is_attached() const {
 
 void Session::add_present_targets() {
   processes_.pids().look();
-  for (const pid_t pid : targets_now()) add_target(pid, false);
+  const std::vector<pid_t> pids = targets_now();
+  for (const pid_t pid : pids) add_target(pid, false);
+  const Target& target = options_.target;
+  if (target.follow_children && !target.pids.empty() && !target.is_selection()) add_children(pids);
+}
+
+// The programs tell of what a process forks from when it became a target. A child that it had
+// forked by then, while memflame began, is looked for, and so are that one's children.
+void Session::add_children(std::vector<pid_t> watched) {
+  for (size_t known = 0; known != watched.size();) {
+    known = watched.size();
+    for (size_t i = 0; i < watched.size(); ++i)
+      for (const pid_t child : older_children_.newer_of(watched[i])) {
+        if (std::ranges::find(watched, child) != watched.end()) continue;
+        add_target(child, false);
+        watched.push_back(child);
+      }
+  }
+  for (const pid_t pid : watched) older_children_.leave_out(pid);
 }
 
 }  // namespace memflame

@@ -117,6 +117,14 @@ done = subprocess.run([MEMFLAME, "alloc", "--inside", "-o", f"{folder}/own.json"
 equal(f"exit status as nobody: {done.stderr}", done.returncode, 0)
 equal("all of reach_leaf", Profile(f"{folder}/own.json").sum("live", "reach_leaf"), 800)
 
+# Their HOME may still be root's, where they can keep nothing.
+own = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
+done = subprocess.run([MEMFLAME, "alloc", "--inside", "-o", f"{folder}/home.json", "--", example("many_stacks"), "50"],
+                      user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], capture_output=True, text=True,
+                      env={**own, "HOME": "/root"}, timeout=PATIENCE, check=False)
+equal(f"exit status as nobody in root's HOME: {done.stderr}", done.returncode, 0)
+equal("all of reach_leaf again", Profile(f"{folder}/home.json").sum("live", "reach_leaf"), 800)
+
 # A command is recorded so by itself, unless it can have no agent, or an option needs the kernel.
 for program, options, itself in ((example("many_stacks"), (), True), (example("many_stacks"), ("--every", "1"), False),
                                  (example("alloc_truth_static"), (), False)):

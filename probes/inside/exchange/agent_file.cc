@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "core/error.h"
 #include "core/own_agent.h"
@@ -23,7 +24,8 @@ namespace memflame::inside {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& why) {
-  throw Error("--inside needs a file for programs to load, " + path + ": " + why + "; " +
+  throw Error("--inside needs a file for programs to load, " + path + ": " + why +
+              (::geteuid() == 0 ? "; " : " (XDG_CACHE_HOME names another folder); ") +
               as_root("--collect kernel needs no agent"));
 }
 
@@ -44,8 +46,7 @@ UniqueFd trusted_folder(const std::string& folder) {
     fail(folder, "another user can write there");
   struct statvfs system {};
   if (::fstatvfs(fd.get(), &system) != 0) fail(folder, std::strerror(errno));
-  if ((system.f_flag & ST_NOEXEC) != 0)
-    fail(folder, "its file system is mounted noexec (XDG_CACHE_HOME names another folder)");
+  if ((system.f_flag & ST_NOEXEC) != 0) fail(folder, "its file system is mounted noexec");
   return fd;
 }
 
@@ -115,22 +116,40 @@ std::string agent_file_in(const std::string& folder, std::span<const std::byte> 
   std::string path = folder + "/" + name;
   // LD_PRELOAD is a list, and its loader replaces $ORIGIN and the like.
   if (path.find_first_of(" :$") != std::string::npos)
-    fail(path, "LD_PRELOAD cannot name such a path (XDG_CACHE_HOME names another folder)");
+    fail(path, "LD_PRELOAD cannot name such a path");
   if (!is_good(fd.get(), name, image)) write_file(fd.get(), name, image, path);
   if (!is_good(fd.get(), name, image)) fail(path, "somebody else writes it, too");
   return path;
 }
 
+std::string agent_file_in_first(std::span<const std::string> folders,
+                                std::span<const std::byte> image) {
+  try {
+    return agent_file_in(folders.front(), image);
+  } catch (const Error&) {
+    for (const std::string& other : folders.subspan(1)) try {
+        return agent_file_in(other, image);
+      } catch (const Error&) {  // what is said is about the first
+      }
+    throw;
+  }
+}
+
 std::string agent_file(std::span<const std::byte> image) {
-  if (::geteuid() == 0) return agent_file_in("/var/cache/memflame", image);
+  const uid_t user = ::geteuid();
+  if (user == 0) return agent_file_in("/var/cache/memflame", image);
   const auto variable = [](const char* name) {
     const char* value = ::secure_getenv(name);
     return std::string(value != nullptr && value[0] == '/' ? value : "");
   };
-  std::string base = variable("XDG_CACHE_HOME");
-  if (base.empty() && !variable("HOME").empty()) base = variable("HOME") + "/.cache";
-  if (base.empty()) fail("no folder", "neither XDG_CACHE_HOME nor HOME is set");
-  return agent_file_in(base + "/memflame", image);
+  // A command run as another user may still have that user's HOME, and some users have none.
+  std::vector<std::string> folders;
+  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty())
+    folders.push_back(cache + "/memflame");
+  else if (const std::string home = variable("HOME"); !home.empty())
+    folders.push_back(home + "/.cache/memflame");
+  folders.push_back("/tmp/memflame-" + std::to_string(user));
+  return agent_file_in_first(folders, image);
 }
 
 std::string preload_variable(const std::string& file) {

@@ -22,10 +22,14 @@ std::span<const std::byte> agent_image();
 std::string agent_name(std::span<const std::byte> image);
 
 // Writes the image if it is not there yet; returns its path. For root the folder is
-// /var/cache/memflame, for others that of their caches. Throws Error.
+// /var/cache/memflame, for others that of their caches or, if that cannot be used,
+// /tmp/memflame-UID. Throws Error.
 std::string agent_file(std::span<const std::byte> image);
 // The same below a given folder, which is made if it is missing.
 std::string agent_file_in(const std::string& folder, std::span<const std::byte> image);
+// In the first of some folders that can be used. If none can, the Error is about the first.
+std::string agent_file_in_first(std::span<const std::string> folders,
+                                std::span<const std::byte> image);
 
 // "LD_PRELOAD=FILE", before what the environment names already.
 std::string preload_variable(const std::string& file);

@@ -93,6 +93,19 @@ TEST_CASE("a folder that others can write is not trusted") {
   CHECK_THROWS_AS(agent_file_in(folder.in("with space"), image(text)), Error);
 }
 
+TEST_CASE(
+    "another folder is taken if the first cannot be used, and the first is named if none can") {
+  const Folder folder;
+  const std::string text = "an image", bad = folder.in("open");
+  fs::create_directory(bad);
+  fs::permissions(bad, fs::perms(0777));
+  const std::vector<std::string> folders{bad, folder.in("spare")};
+  CHECK(agent_file_in_first(folders, image(text)).starts_with(folder.in("spare/inside-")));
+  fs::permissions(folder.in("spare"), fs::perms(0777));
+  CHECK_THROWS_WITH_AS(agent_file_in_first(folders, image(text)), doctest::Contains(bad.c_str()),
+                       Error);
+}
+
 TEST_CASE("the agent is loaded before what is preloaded already") {
   ::unsetenv("LD_PRELOAD");
   CHECK(preload_variable("/a.so") == "LD_PRELOAD=/a.so");

@@ -73,14 +73,17 @@ void CodeTables::publish(uint32_t process, SpaceId space, const std::function<vo
   if (count == 0) return;
   // An agent forgets what it knows when it sees another list.
   const auto [last, last_count] = lists_[process];
-  if (count == last_count && std::equal(list.begin(), list.end(), exchange_.code().begin() + last))
+  Process& shared = exchange_.process(process);
+  const uint64_t last_code = uint64_t{last} | uint64_t{last_count} << 32;
+  // A program may have written over where its list is.
+  if (count == last_count && taken_once(shared.code) == last_code &&
+      std::equal(list.begin(), list.end(), exchange_.code().begin() + last))
     return;
   if (!room_.take(count, now, first)) {
     ++refused_;
     return;
   }
   std::copy(list.begin(), list.end(), exchange_.code().begin() + first);
-  Process& shared = exchange_.process(process);
   const uint64_t generation = taken_once(shared.generation);
   if (before) before();
   memflame::inside::publish(shared.code, uint64_t{first} | uint64_t{count} << 32);

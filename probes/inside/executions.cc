@@ -59,7 +59,12 @@ void Executions::take(Exchange& exchange, Holding* holding) {
     } else {
       if (waits_ns_ == 0) waits_ns_ = monotonic_ns();
       if (monotonic_ns() - waits_ns_ < telling_ns) return;
-      begin("");
+      // A process that was killed while it told leaves one such place. A program that writes over
+      // the count makes it look like many.
+      if (++untold_ == 1)
+        begin("");
+      else if (untold_ == 2)
+        settle_unnamed();
     }
     waits_ns_ = 0;
     publish(next.state, uint32_t{execution_untold});
@@ -109,11 +114,16 @@ void Executions::begin(const std::string& path, const std::string& why) {
 bool Executions::settle_one(const std::string& name) {
   if (const auto known = programs_.find(name); known != programs_.end()) {
     if (--known->second.open == 0) programs_.erase(known);
-  } else if (unnamed_ != 0) {
-    --unnamed_;
   } else {
-    return false;
+    return settle_unnamed();
   }
+  --open_;
+  return true;
+}
+
+bool Executions::settle_unnamed() {
+  if (unnamed_ == 0) return false;
+  --unnamed_;
   --open_;
   return true;
 }

@@ -50,7 +50,7 @@ class Executions {
   size_t open() const { return open_ - std::min(open_, gone_); }
   // Agents count in memory that their processes can write. Told more than can be, it means nothing:
   // nothing that was told counts from then on.
-  bool is_damaged() const { return is_damaged_; }
+  bool is_damaged() const { return is_damaged_ || untold_ > 1; }
   // "col: it is linked statically", by how often; of the first few that are not settled.
   std::vector<std::string> names() const;
 
@@ -62,6 +62,7 @@ class Executions {
   void begin(Execution& told, Holding* holding);
   void undo(const std::string& path);
   bool settle_one(const std::string& name);
+  bool settle_unnamed();
   void distrust();
 
   std::map<std::string, Program> programs_;  // by what the kernel calls their processes
@@ -69,6 +70,7 @@ class Executions {
   bool is_damaged_ = false;
   size_t open_ = 0;
   size_t unnamed_ = 0;     // of them
+  size_t untold_ = 0;      // were counted, and said nothing
   size_t gone_ = 0;        // that are to be settled, but ended before they could be named
   uint32_t taken_ = 0;     // of Control::executions
   uint64_t waits_ns_ = 0;  // since when the next one is not told in full; 0 = it is

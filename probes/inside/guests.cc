@@ -74,9 +74,13 @@ void Guests::poll() {
     arrivals_ = claims;
     take_claims();
   }
-  for (const auto& [pid, index] : by_pid_)
-    if (taken_once(parts_.exchange.process(index).requests) != entries_[index].answered)
+  for (const auto& [pid, index] : by_pid_) {
+    const Process& shared = parts_.exchange.process(index);
+    const uint32_t answered = entries_[index].answered;
+    // A program may have written over what it was answered.
+    if (taken_once(shared.requests) != answered || taken_once(shared.answered) != answered)
       answer(index);
+  }
 }
 
 void Guests::see_ends() {
@@ -91,20 +95,6 @@ void Guests::see_ends() {
 bool Guests::expect_end(int process, uint32_t index) {
   epoll_event event{.events = EPOLLIN, .data = {.u32 = index}};
   return ::epoll_ctl(ends_.get(), EPOLL_CTL_ADD, process, &event) == 0;
-}
-
-// Claims, and children that found no entry, are told in memory that any process can write.
-bool Guests::can_have_begun(uint64_t processes) const {
-  return processes <= most_begun(monotonic_ns() - began_ns_);
-}
-
-uint64_t Guests::no_entry() const {
-  const uint64_t refused = taken_once(parts_.exchange.control().refused);
-  return no_entry_ + (can_have_begun(refused) ? refused : 0);
-}
-
-uint64_t Guests::unknown_claims() const {
-  return can_have_begun(unknown_claims_) ? unknown_claims_ : 0;
 }
 
 // Takes the first free entry, as forked children do; most_processes if there is none.
@@ -143,6 +133,7 @@ bool Guests::begin(uint32_t index, Arrival arrival) {
   std::memcpy(static_cast<void*>(&shared), &fresh, sizeof(shared));
   publish_code(index);
   by_pid_[entry.pid] = index;
+  most_at_once_ = std::max(most_at_once_, by_pid_.size());
   return true;
 }
 
@@ -256,54 +247,6 @@ void Guests::open(uint32_t index) {
   publish(shared.state, uint32_t{state_owned});
 }
 
-void Guests::take_claims() {
-  const uint32_t used = std::min(taken_once(parts_.exchange.control().processes), most_processes);
-  for (uint32_t i = 0; i < used; ++i)
-    if (entries_[i].pid == 0 && taken_once(parts_.exchange.process(i).state) == state_asking)
-      let_in_child(i);
-}
-
-void Guests::let_in_child(uint32_t index) {
-  Process& shared = parts_.exchange.process(index);
-  const pid_t pid = claimant(shared);
-  const uint32_t parent = taken_once(shared.parent);
-  if (pid == 0) ++unknown_claims_;
-  if (pid == 0 || !is_wanted(pid)) return publish(shared.state, uint32_t{state_refused});
-  Arrival arrival{.pid = pid,
-                  .process = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
-                  .time = taken_once(shared.began),
-                  .parent = parent,
-                  .is_running = false};
-  if (!begin(index, std::move(arrival))) return publish(shared.state, uint32_t{state_free});
-  open(index);
-}
-
-// Whether a process may be the one that claims an entry: it has the run's memory, and no entry yet.
-// `own_pid`: in its own PID namespace; 0 = not known.
-bool Guests::may_claim(pid_t pid, uint32_t own_pid) const {
-  if (by_pid_.contains(pid)) return false;
-  const std::string ids = status_field(read_file(proc_path(pid, "status")), "NSpid");
-  const size_t last = ids.find_last_of(" \t");
-  const std::string own = last == std::string::npos ? ids : ids.substr(last + 1);
-  return (own_pid == 0 || own == std::to_string(own_pid)) && parts_.exchange.is_member(pid);
-}
-
-// The child that waits for an answer; 0 if it is not found. Its parent may have ended.
-pid_t Guests::claimant(const Process& claim) const {
-  const uint32_t own_pid = taken_once(claim.pid), parent = taken_once(claim.parent);
-  const auto fits = [&](pid_t pid) { return may_claim(pid, own_pid); };
-  if (own_pid != 0 && fits(static_cast<pid_t>(own_pid))) return static_cast<pid_t>(own_pid);
-  if (parent < most_processes && entries_[parent].pid != 0) {
-    const std::vector<pid_t> children = children_of(entries_[parent].pid);
-    if (const auto child = std::ranges::find_if(children, fits); child != children.end())
-      return *child;
-  }
-  if (own_pid == 0) return 0;
-  const std::vector<pid_t> all = all_pids();
-  const auto found = std::ranges::find_if(all, fits);
-  return found != all.end() ? *found : 0;
-}
-
 SpaceId Guests::begin_space(const Arrival& arrival) {
   const SpaceId space = new_space();
   bpf::space_record record{};
@@ -348,6 +291,7 @@ void Guests::end(uint32_t index) {
   const uint32_t threads = parts_.reader.close(index);
   Process& shared = parts_.exchange.process(index);
   add_counts(ended_, index, threads);
+  publish(shared.began, uint64_t{0});
   publish(shared.state, uint32_t{state_free});
   bpf::space_record record{};
   record.type = bpf::record_space;
@@ -387,9 +331,8 @@ void Guests::add_counts(AgentCounts& counts, uint32_t index, uint32_t rings) con
 AgentCounts Guests::counts() const {
   AgentCounts counts = ended_;
   for (const auto& [pid, index] : by_pid_) add_counts(counts, index, parts_.reader.rings_of(index));
-  for (const uint64_t told :
-       {uint64_t{taken_once(parts_.exchange.control().refused)}, unknown_claims_})
-    counts.damaged += uint64_t{!can_have_begun(told)};
+  counts.damaged += uint64_t{!can_have_refused(taken_once(parts_.exchange.control().refused))};
+  counts.damaged += uint64_t{impossible_claims_ != 0 || !can_have_begun(unknown_claims_)};
   counts.damaged += uint64_t{parts_.uncovered.is_told_damaged()};
   return counts;
 }

@@ -103,6 +103,8 @@ class Guests {
   bool expect_end(int process, uint32_t index);
   void end(uint32_t index);
   bool can_have_begun(uint64_t processes) const;
+  bool can_have_refused(uint64_t processes) const;
+  bool can_be_claim(const Process& claim) const;
   void add_counts(AgentCounts& counts, uint32_t index, uint32_t rings) const;
 
   Parts parts_;
@@ -118,8 +120,9 @@ class Guests {
   size_t met_ = 0;
   uint64_t asked_ns_ = 0;
   uint64_t no_entry_ = 0;
-  uint64_t unknown_claims_ = 0;
-  uint64_t began_ns_ = monotonic_ns();
+  size_t most_at_once_ = 0;
+  uint64_t unknown_claims_ = 0, impossible_claims_ = 0;
+  uint64_t began_ns_ = monotonic_ns(), began_ticks_ = now_ticks();
   uint32_t arrivals_ = 0;  // claims that were seen
   OomKills oom_kills_;
 };

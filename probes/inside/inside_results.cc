@@ -103,7 +103,8 @@ Losses InsideSession::own_losses() const {
   losses.add(Loss::ended_early, uint64_t{wants_end()});
   losses.add(Loss::agent_reentered, counts.reentered);
   losses.add(Loss::scripts_unread, counts.scripts_unread + processes_.spaces().scripts().unread());
-  losses.add(Loss::agent_ring_damaged, reader_.statistics().damaged + counts.damaged);
+  losses.add(Loss::agent_ring_damaged,
+             reader_.statistics().damaged + counts.damaged + uint64_t{is_written_over_});
   losses.add(Loss::process_uncovered, uncovered_.count() + guests_.unknown_claims() +
                                           (selection_ ? selection_->count() : 0));
   losses.add(Loss::namespace_unseen, counts.namespaces);

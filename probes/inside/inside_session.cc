@@ -118,7 +118,8 @@ uint64_t InsideSession::arm() {
     told_.emplace(blocks_, *events_, ticks_, options_.free_stacks);
     reader_.tell(*told_);
   }
-  publish(exchange_.control().heartbeat, now_ticks());
+  beat();
+  longest_silence_ticks_ = 0;
   publish(exchange_.control().holds, uint32_t{!options_.target.command.empty()});
   publish(exchange_.control().reading, exchange_.run());
   return armed_ns_;
@@ -152,14 +153,28 @@ void InsideSession::settle_executions() {
   uncovered_.excuse_starting(knows_);
 }
 
+void InsideSession::beat() {
+  const uint64_t now = now_ticks();
+  longest_silence_ticks_ = std::max(longest_silence_ticks_, now - round_ticks_);
+  round_ticks_ = now;
+  publish(exchange_.control().heartbeat, now);
+}
+
+// Agents take memflame for gone after patience_ms. Before that only a program that writes over the
+// exchange makes it look so.
 void InsideSession::see_if_given_up() {
-  if (counts_ && given_up_ns_ == 0 && taken_once(exchange_.control().reading) != exchange_.run())
+  uint32_t& reading = exchange_.control().reading;
+  if (!counts_ || given_up_ns_ != 0 || taken_once(reading) == exchange_.run()) return;
+  if (longest_silence_ticks_ >= patience_ms * ticks_.per_ms()) {
     given_up_ns_ = monotonic_ns();
+  } else {
+    is_written_over_ = true;
+    publish(reading, exchange_.run());
+  }
 }
 
 size_t InsideSession::read_rings() {
-  round_ticks_ = now_ticks();
-  publish(exchange_.control().heartbeat, round_ticks_);
+  beat();
   see_if_given_up();
   return read_records();
 }
@@ -182,8 +197,7 @@ size_t InsideSession::round() {
 
 // Nothing is read, but agents see that memflame lives: so they wait.
 void InsideSession::rest() {
-  round_ticks_ = now_ticks();
-  publish(exchange_.control().heartbeat, round_ticks_);
+  beat();
   see_if_given_up();
   guests_.poll();
 }

@@ -140,6 +140,7 @@ class InsideSession : public LiveRun, private RunFigures {
     return uint64_t{space} << 8 | bpf::note_live_table_full;
   }
   // Agents give up when memflame was stopped, or had no processor, while their rings were full.
+  void beat();
   void see_if_given_up();
   size_t read_rings();
   size_t read_records();
@@ -199,9 +200,11 @@ class InsideSession : public LiveRun, private RunFigures {
   uint64_t armed_ns_ = 0;
   uint64_t given_up_ns_ = 0;  // when agents were found to have taken memflame for gone; 0 = never
   uint64_t round_ticks_ = 0;  // TSC, when the last round began
-  uint64_t idle_ns_ = 0;      // how long to wait when nothing comes
-  uint64_t next_thrift_ns_ = 0;  // when to save memory again
-  uint64_t ends_ = 0;            // of spaces, when that was done last
+  uint64_t longest_silence_ticks_ = 0;  // between two beats, since counting began
+  bool is_written_over_ = false;        // a program has put something else into Control::reading
+  uint64_t idle_ns_ = 0;                // how long to wait when nothing comes
+  uint64_t next_thrift_ns_ = 0;         // when to save memory again
+  uint64_t ends_ = 0;                   // of spaces, when that was done last
   bool counts_ = false;
 };
 

@@ -207,21 +207,21 @@ void RingReader::set_free(Ring& ring) {
   std::atomic_ref(exchange_.taken(ring.index / 64)).fetch_and(~bit);
 }
 
-// Whole pages only, and before the owner learns that it may write there.
-void RingReader::give_pages(Ring& ring) {
-  const uint64_t read = ring.tail - ring.tail % page;
-  if (read <= ring.told) return;
-  exchange_.give_back(ring.index, std::max(ring.told, read - std::min(read, uint64_t{ring.bytes})),
-                      read);
-  publish(exchange_.head(ring.index).tail, read);
+// A program that has written over it would make its thread wait for ever.
+void RingReader::publish_tail(Ring& ring, uint64_t read) {
+  uint64_t& told = exchange_.head(ring.index).tail;
+  if (ring.told != read || taken_once(told) != read) publish(told, read);
   ring.told = read;
 }
 
+// With little memory, whole pages only, and before the owner learns that it may write there.
 void RingReader::give_room(Ring& ring) {
-  if (saves_memory_ && ring.is_large()) return give_pages(ring);
-  if (ring.told == ring.tail) return;
-  publish(exchange_.head(ring.index).tail, ring.tail);
-  ring.told = ring.tail;
+  if (!saves_memory_ || !ring.is_large() || ring.is_damaged) return publish_tail(ring, ring.tail);
+  const uint64_t read = std::max(ring.tail - ring.tail % page, ring.told);
+  if (read != ring.told)
+    exchange_.give_back(ring.index,
+                        std::max(ring.told, read - std::min(read, uint64_t{ring.bytes})), read);
+  publish_tail(ring, read);
 }
 
 // Takes the records of all rings by time. A ring is left only when another one's record is older,

@@ -109,8 +109,8 @@ class RingReader {
   bool is_possible_gap(const Ring& ring, uint64_t records) const;
   void damage(Ring& ring);
   void set_free(Ring& ring);
+  void publish_tail(Ring& ring, uint64_t read);
   void give_room(Ring& ring);
-  void give_pages(Ring& ring);
   void finish_batch();
   void intern(Event& event);
   static LiveEntry block_of(const Event& event);

@@ -39,7 +39,7 @@ bool wait_for_answer(Control& control, Process& entry) {
   while ((state = load_acquire(entry.state)) == state_asking) {
     if (load(control.closed) != 0 || has_memflame_gone(control)) return false;
     ring(control, rests_until_arrival);
-    rest_a_little(answer_nap_us, control.ticks_per_ms);
+    rest_a_little(answer_nap_us, timing.ticks_per_ms);
   }
   if (state == state_refused) store_release(entry.state, static_cast<uint32_t>(state_free));
   return state == state_owned;

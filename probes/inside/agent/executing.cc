@@ -99,14 +99,14 @@ bool wait_if_held(Execution& told) {
   uint32_t own = load(told.holder);
   const uint64_t began = ticks();
   while (own != 0 && load_acquire(told.holder) == own) {
-    const bool too_long = ticks() - began > control.ticks_per_ms * most_held_ms;
+    const bool too_long = ticks() - began > timing.ticks_per_ms * most_held_ms;
     if (too_long || load(control.closed) != 0 || has_memflame_gone(control)) {
       __atomic_compare_exchange_n(&told.holder, &own, 0U, false, __ATOMIC_ACQ_REL,
                                   __ATOMIC_RELAXED);
       return false;
     }
     ring(control, rests_until_arrival);
-    rest_a_little(nap_us, control.ticks_per_ms);
+    rest_a_little(nap_us, timing.ticks_per_ms);
   }
   return is_held && load(told.bars_agent) != 0;
 }

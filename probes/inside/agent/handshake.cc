@@ -162,6 +162,8 @@ bool map_files(const Welcome& welcome, const int (&files)[2]) {
            advise_dontdump);
   syscall6(__NR_madvise, as_word(tables), static_cast<long>(table_bytes), advise_dontdump);
   inherited.exchange = static_cast<uint8_t*>(exchange);
+  const auto& control = *static_cast<const Control*>(exchange);
+  timing = {control.ticks_per_ms, control.max_wait_ms, control.patience_ms};
   inherited.rings = rings;
   inherited.tables = static_cast<uint8_t*>(tables);
   return true;

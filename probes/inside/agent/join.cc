@@ -18,6 +18,7 @@ int pthread_setspecific(unsigned, const void*) __attribute__((weak));
 namespace memflame::inside {
 
 Here* here;
+Timing timing;
 __thread Thread* self __attribute__((tls_model("initial-exec")));
 __thread bool lacks_ring __attribute__((tls_model("initial-exec")));
 
@@ -160,7 +161,7 @@ namespace {
 // Takes the first free ring, so that memflame need not look at many; most_rings if there is none.
 uint32_t take_ring(Here& process) {
   // All are taken: threads that have none do not search at each call.
-  const uint64_t ms = process.control->ticks_per_ms;
+  const uint64_t ms = timing.ticks_per_ms;
   if (load(process.no_ring_at) != 0 && ticks() - load(process.no_ring_at) < 100 * ms)
     return most_rings;
   for (uint32_t first = 0; first < process.ring_count; first += 64) {
@@ -265,7 +266,7 @@ bool is_in_run() {
   const Control& control = *here->control;
   return load(control.reading) != 0 &&
          static_cast<int64_t>(ticks() - load(control.heartbeat)) <
-             static_cast<int64_t>(control.ticks_per_ms * control.patience_ms);
+             static_cast<int64_t>(timing.ticks_per_ms * timing.patience_ms);
 }
 
 void leave_run() {

@@ -22,6 +22,19 @@ bool has_room(Thread& thread, uint64_t bytes) {
   return thread.written + bytes - thread.tail <= thread.ring_bytes;
 }
 
+// What the program may have written over: a ring that memflame takes for free, or for another
+// process's, or that has no end, would keep its thread waiting for ever.
+void restore_head(Thread& thread) {
+  RingHead& head = *thread.head;
+  if (load(here->control->reading) != thread.run) return;
+  store_release(head.head, thread.written);
+  if (load(head.process) == here->index && load(head.state) == state_owned) return;
+  store(head.process, here->index);
+  __atomic_fetch_or(&here->taken[thread.ring / 64], uint64_t{1} << thread.ring % 64,
+                    __ATOMIC_ACQUIRE);
+  store_release(head.state, static_cast<uint32_t>(state_owned));
+}
+
 // Waits until `bytes` are free in the ring, and then until half of it is, as each nap costs some
 // microseconds of processor time. False if memflame does not read, or not fast enough.
 bool make_room(Thread& thread, uint64_t bytes, Patience patience) {
@@ -30,6 +43,7 @@ bool make_room(Thread& thread, uint64_t bytes, Patience patience) {
   const uint32_t crowd = 1 + load(here->control->rings) / rings_of_a_crowd;
   uint32_t nap_us = first_nap_us * crowd;
   while (load(here->control->reading) != 0 && wait_a_little(nap_us, patience)) {
+    restore_head(thread);
     if (has_room(thread, bytes > thread.ring_bytes / 2 ? bytes : thread.ring_bytes / 2))
       return true;
     if (nap_us < most_nap_us * crowd) nap_us *= 2;
@@ -266,42 +280,6 @@ void record_restore(Thread* thread, void* pointer) {
   store(thread->phase, phase_recording);
   write_short(*thread, kind_restore, pointer);
   store(thread->phase, phase_idle);
-}
-
-void ring(Control& control, Rest least) {
-  if (load(control.rests) < least || is_filtered() ||
-      __atomic_exchange_n(&control.rests, uint32_t{rests_not}, __ATOMIC_RELAXED) == rests_not)
-    return;
-  add(control.bell, 1U);
-  wake(control.bell);
-}
-
-bool has_memflame_gone(const Control& control) {
-  const uint64_t silent = ticks() - load(control.heartbeat);
-  return static_cast<int64_t>(silent) > 0 && silent > control.ticks_per_ms * control.patience_ms;
-}
-
-bool wait_a_little(uint32_t nap_us, Patience patience) {
-  Control& control = *here->control;
-  if (has_memflame_gone(control)) {
-    store(control.reading, 0U);
-    return false;
-  }
-  const uint64_t now = ticks();
-  const uint64_t per_ms = control.ticks_per_ms;
-  if (now - load(here->wait_began) > per_ms * 1000) {
-    store(here->wait_began, now);
-    store(here->waited, 0);
-  }
-  if (patience == Patience::within_limit &&
-      load(here->waited) >= uint64_t{control.max_wait_ms} * 1000)
-    return false;
-  ring(control, rests_until_bell);
-  rest_a_little(nap_us, per_ms);
-  const uint64_t waited = (ticks() - now) * 1000 / (per_ms != 0 ? per_ms : 1);
-  add(here->waited, waited);
-  add(here->process->waited_us, waited);
-  return true;
 }
 
 }  // namespace memflame::inside

@@ -8,6 +8,7 @@ namespace {
 
 constexpr uint32_t first_bits = 32;
 constexpr uint32_t code_nap_us = 50;  // memflame answers within some hundreds
+constexpr uint32_t naps_before_asking_again = 2000;
 
 const CodeRange* range_of(uint64_t address) {
   const uint64_t code = load_acquire(here->process->code);
@@ -49,11 +50,15 @@ FoundRule row_in(const CodeRange& range, uint64_t address) {
 uint64_t& unknown_place(uint64_t address) { return here->unknown[rule_hash(address) >> 42]; }
 
 // Asks memflame to read the mappings again, and waits for that. False if it did not answer in time.
+// A program that writes over the two numbers may make them say anything: then it is asked again.
 bool ask_for_code() {
   Process& process = *here->process;
-  const uint32_t request = add(process.requests, 1U) + 1;
-  while (static_cast<int32_t>(load_acquire(process.answered) - request) < 0)
+  uint32_t request = add(process.requests, 1U) + 1;
+  for (uint32_t naps = 1; static_cast<int32_t>(load_acquire(process.answered) - request) < 0;
+       ++naps) {
     if (!wait_a_little(code_nap_us)) return false;
+    if (naps % naps_before_asking_again == 0) request = add(process.requests, 1U) + 1;
+  }
   return true;
 }
 

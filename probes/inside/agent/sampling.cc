@@ -57,7 +57,7 @@ void count_down(uint64_t bytes) {
 
 // What is longer than this has waited for memflame, or had no processor.
 void add_cost(uint64_t began) {
-  const uint64_t took = ticks() - began, most = here->control->ticks_per_ms / 20;
+  const uint64_t took = ticks() - began, most = timing.ticks_per_ms / 20;
   add(here->process->sample_ticks, took < most ? took : most);
 }
 

@@ -183,6 +183,12 @@ struct RealOperators {
 extern Real real;
 extern RealOperators real_operators;
 extern Here* here;
+// How long to wait for memflame, as the run began with: the program can write into the exchange.
+struct Timing {
+  uint64_t ticks_per_ms;
+  uint32_t max_wait_ms, patience_ms;
+};
+extern Timing timing;
 extern __thread Thread* self __attribute__((tls_model("initial-exec")));
 // The last begin_thread() found no ring, or no memory.
 extern __thread bool lacks_ring __attribute__((tls_model("initial-exec")));

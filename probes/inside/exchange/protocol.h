@@ -113,7 +113,7 @@ struct alignas(64) Control {
   // before allocations are lost. UINT32_MAX = no limit.
   uint32_t max_wait_ms;
   uint32_t patience_ms;   // without a heartbeat, until an agent takes memflame for gone
-  uint64_t ticks_per_ms;  // of the TSC
+  uint64_t ticks_per_ms;  // of the TSC. An agent reads these three when it joins the run
   // Mean distance of samples in allocated bytes, at most 2^30; 0 = all blocks are recorded.
   // memflame may change it during a run, but not from or to 0. A process follows when a thread
   // looks.

@@ -85,6 +85,20 @@ TEST_CASE("a process that ended while it told, or while it spoke, does not stop 
   CHECK(executions.open() == 1);
 }
 
+TEST_CASE("a count that a program has written over names nobody") {
+  Exchange exchange(127, 1);
+  Executions executions;
+  tell(exchange, "/usr/bin/col");
+  exchange.control().executions += 5;
+  for (int i = 0; i < 100 && !executions.is_damaged(); ++i) {
+    executions.take(exchange);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  CHECK(executions.is_damaged());
+  CHECK(executions.open() == 1);
+  CHECK(executions.names() == std::vector<std::string>{"col: no agent spoke in it"});
+}
+
 TEST_CASE("names are cut, and only the first few are given, whatever was told") {
   Exchange exchange(127, 1);
   Executions executions;

@@ -26,6 +26,7 @@ void rest_a_little(uint32_t microseconds, uint64_t /*ticks_per_ms*/) { nap(micro
 // What its join.cc defines.
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 Here* here;
+Timing timing;
 __thread Thread* self __attribute__((tls_model("initial-exec")));
 Here* begin_process() { return here; }
 
@@ -46,9 +47,9 @@ FakeStack::~FakeStack() {
 FakeProcess::FakeProcess() {
   control_->max_depth = 512;
   control_->reading = 1;
-  control_->patience_ms = UINT32_MAX;
-  control_->ticks_per_ms = 1'000'000;  // and max_wait_ms is 0: nothing waits
-  process_->answered = INT32_MAX;      // whatever is asked
+  timing = {
+      .ticks_per_ms = 1'000'000, .max_wait_ms = 0, .patience_ms = UINT32_MAX};  // nothing waits
+  process_->answered = INT32_MAX;                                               // whatever is asked
   here_->control = control_.get();
   here_->process = process_.get();
   here_->ranges = ranges_.data();

@@ -237,7 +237,7 @@ TEST_CASE("allocations for which a ring has no room are counted, and told when i
 TEST_CASE("a free waits for room until memflame has read, beyond the limit for allocations") {
   Bench bench;
   Thread& thread = bench.process.thread();
-  bench.process.control().max_wait_ms = 0;
+  timing.max_wait_ms = 0;
   while (thread.written + 16 <= large_ring_bytes) record_free(&thread, reinterpret_cast<void*>(16));
   const uint64_t full = thread.written;
   std::thread reader([&] {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import test from "node:test";
-import { address, both, boxes, open, until, work, zoomTo } from "./browser.mjs";
+import { address, boxes, each, open, until, work, zoomTo } from "./browser.mjs";
 
 const names = async (page) => (await boxes(page)).map(({ name }) => name);
 const own = async (page, wanted) => (await boxes(page)).find(({ name }) => name === wanted)?.own;
@@ -12,7 +12,7 @@ const list = (page, name) => page.getByRole("combobox", { name, exact: true });
 const chosen = (control) => control.evaluate((select) => select.value);
 const total = 15n << 20n, grow = "void std::vector<int>::_M_realloc_insert<int>(int&&)";
 
-for (const file of both("blame")) {
+for (const file of each("blame")) {
   test(`${file}: figures belong to the allocator's caller, until one asks for all frames`, () => open(file, async (page) => {
     assert.equal((await boxes(page))[0].total, total);
     assert.ok(!(await names(page)).includes("malloc"));

@@ -26,6 +26,11 @@ export const files = () =>
   readdirSync(path.join(work, "pictures")).filter((name) => !/^(timeline|report)/.test(name)).sort();
 export const both = (name) => [`${name}.svg`, `${name}.html`];
 
+// The gate looks at one of each kind, "scripts/test full" at all: a matrix begins with those for the gate.
+const isCore = process.env.MEMFLAME_BROWSER === "core";
+export const matrix = (all, inCore = 1) => (isCore ? all.slice(0, inCore) : all);
+export const each = (name) => matrix(both(name));
+
 export const address = (file) => pathToFileURL(path.join(work, "pictures", file)).href;
 
 // Polls, because the pages' policy forbids playwright's own way of waiting.

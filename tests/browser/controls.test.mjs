@@ -2,7 +2,7 @@
 // The controls of a picture, each by mouse, by touch and by keys.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { both, boxes, click, current, matched, middleOf, open, searchFor, zoomTo, zoomedName, until } from "./browser.mjs";
+import { boxes, click, current, each, matched, middleOf, open, searchFor, until, zoomedName, zoomTo } from "./browser.mjs";
 
 const tab = (page, name) => page.getByRole("tab", { name, exact: true });
 const selected = (page) => page.locator("[role=tab][aria-selected=true]").textContent();
@@ -24,7 +24,7 @@ const drag = async (page, from, to, how) => {
   return send("touchEnd");
 };
 
-for (const file of both("flame")) {
+for (const file of each("flame")) {
   for (const how of ["click", "tap"])
     test(`${file}: tabs, by ${how}`, () => open(file, async (page) => {
       assert.equal(await selected(page), "Flame");
@@ -183,7 +183,7 @@ for (const file of both("flame")) {
   }));
 }
 
-for (const file of both("deep"))
+for (const file of each("deep"))
   test(`${file}: a sandwich has its function in the middle, with a mark`, () => open(file, async (page) => {
     await page.evaluate(() => { const { app } = document.querySelector(".memflame"); app.lookAround(app.tree.frames.name.indexOf("recurse_3")); });
     const place = await page.evaluate(() => {
@@ -229,7 +229,7 @@ test("flame.html: old addresses work", async () => {
     await open("flame.html", async (page) => assert.equal(await selected(page), name, hash), { url: `file://${process.env.MEMFLAME_BROWSER_WORK}/pictures/flame.html${hash}` });
 });
 
-for (const file of both("time"))
+for (const file of each("time"))
   test(`${file}: time has one direction`, () => open(file, async (page) => {
     assert.equal(await tab(page, "Callers first").count(), 0);
     await page.keyboard.press("3");
@@ -299,7 +299,7 @@ test("lines.html: an editor opens lines, once it has a template", () => open("li
   await page.evaluate(() => localStorage.clear());
 }));
 
-for (const file of both("flame")) {
+for (const file of each("flame")) {
   const only = (page) => page.getByRole("button", { name: "Symbols only", exact: true }), unnamed = "[libssl.so.3+0x4e21]";
   const names = async (page) => (await boxes(page)).map(({ name }) => name);
   for (const how of ["mouse", "touch", "keys"])

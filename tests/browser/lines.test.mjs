@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import test from "node:test";
-import { address, both, boxes, middleOf, open, work, zoomTo } from "./browser.mjs";
+import { address, boxes, each, middleOf, open, work, zoomTo } from "./browser.mjs";
 
 // The tooltip of the box with a name.
 const told = async (page, name) => {
@@ -13,7 +13,7 @@ const told = async (page, name) => {
     info: document.querySelector(".mf-info").textContent }));
 };
 
-for (const file of both("lines"))
+for (const file of each("lines"))
   test(`${file}: tooltips have the line, details its path`, () => open(file, async (page) => {
     const main = await told(page, "main");
     assert.ok(main.tip.includes("main.cc:10, 2 more lines"), main.tip.join("\n"));
@@ -23,7 +23,7 @@ for (const file of both("lines"))
     await page.screenshot({ path: path.join(work, "screenshots", `${file}-tooltip.png`) });
   }));
 
-for (const file of both("lines"))
+for (const file of each("lines"))
   test(`${file}: the table has lines, of the measure that is drawn`, () => open(file, async (page) => {
     const rows = async (value) => page.evaluate((wanted) => {
       const { app } = document.querySelector(".memflame");
@@ -40,7 +40,7 @@ for (const file of both("lines"))
   }));
 
 // A page knows which line leads where, the boxes of an SVG do not.
-for (const file of both("lines"))
+for (const file of each("lines"))
   test(`${file}: around a function are its callers' lines`, () => open(file, async (page) => {
     const info = await page.evaluate(() => {
       const { app } = document.querySelector(".memflame");
@@ -53,7 +53,7 @@ for (const file of both("lines"))
     await page.screenshot({ path: path.join(work, "screenshots", `${file}-around.png`) });
   }));
 
-for (const file of both("by-line"))
+for (const file of each("by-line"))
   test(`${file}: with --lines a box is a line`, () => open(file, async (page) => {
     const names = await page.evaluate(() => document.querySelector(".memflame").app.tree.frames.name);
     for (const name of ["main main.cc:10", "main main.cc:12", "parse reader.cc:37", "parse reader.cc:41", "bare"])

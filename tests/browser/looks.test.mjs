@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 import assert from "node:assert/strict";
 import test from "node:test";
-import { both, boxes, files, open, searchFor, zoomTo, zoomedName, until } from "./browser.mjs";
+import { boxes, each, files, matrix, open, searchFor, until, zoomedName, zoomTo } from "./browser.mjs";
 
 // Finds whatever leaves its place: names outside their boxes, lines of the head outside the picture or over
 // each other, the head or the bar over boxes, controls outside the window.
@@ -34,7 +34,7 @@ const misplaced = (page) => page.evaluate(() => {
   return wrong;
 });
 
-for (const file of files().filter((name) => !/^(million|large|few-huge|palette-.*)\./.test(name))) {
+for (const file of matrix(["flame.svg", "hostile.html", ...files().filter((name) => !/^(million|large|few-huge|palette-.*|flame|hostile)\./.test(name)), "flame.html", "hostile.svg"], 2)) {
   test(`${file}: nothing sticks out`, { timeout: 240000 }, () => open(file, async (page) => {
     assert.deepEqual(await misplaced(page), []);
     if (/^nothing/.test(file)) return;
@@ -56,7 +56,7 @@ for (const file of files().filter((name) => !/^(million|large|few-huge|palette-.
     }, { javaScriptEnabled: false }));
 }
 
-for (const file of both("flame"))
+for (const file of each("flame"))
   test(`${file}: in a small window`, () => open(file, async (page) => {
     await page.evaluate(() => document.querySelector(".memflame").app.toggleTable());
     const { left, right } = await page.locator(".mf-table:visible").evaluate((panel) => panel.getBoundingClientRect().toJSON());
@@ -64,7 +64,7 @@ for (const file of both("flame"))
     assert.deepEqual((await misplaced(page)).filter((one) => file.endsWith("html") || !/px wide/.test(one)), []);
   }, { viewport: { width: 390, height: 700 }, hasTouch: true }));
 
-for (const file of both("hostile"))
+for (const file of each("hostile"))
   test(`${file}: names do nothing but be shown`, () => open(file, async (page) => {
     const plain = (text) => text.replace(/\s+/g, " ");
     for (const box of (await boxes(page)).filter((one) => one.row > 1)) {
@@ -89,7 +89,7 @@ for (const file of both("hostile"))
   }));
 
 // With a background that the user chose, the picture is never dark.
-for (const [file, given] of [...both("losses").map((file) => [file, false]), ...both("ground").map((file) => [file, true])])
+for (const [file, given] of [...each("losses").map((file) => [file, false]), ...each("ground").map((file) => [file, true])])
   test(`${file}: dark where the reader prefers it, and as readable`, () => open(file, async (page) => {
     const luminance = (colour) => {
       const [r, g, b] = colour.match(/[\d.]+/g).map((c) => c / 255)
@@ -131,8 +131,8 @@ const rootPlace = (page) => page.evaluate(() => {
   return { top, bottom: top + height, free, inSight: top >= free[0] - 1 && top + height <= free[1] + 2 };
 });
 
-for (const file of ["flame", "change", "large", "deep", "icicle"].flatMap(both))
-  for (const height of [360, 480, 800, 1200])
+for (const file of ["flame", "change", "large", "deep", "icicle"].flatMap(each))
+  for (const height of matrix([360, 1200, 480, 800], 2))
     test(`${file}: opens with its root in sight, ${height} px high`, () => open(file, async (page) => {
       const place = await rootPlace(page);
       assert.ok(place.inSight || /^icicle/.test(file), JSON.stringify(place));
@@ -140,7 +140,7 @@ for (const file of ["flame", "change", "large", "deep", "icicle"].flatMap(both))
       if (!/^icicle/.test(file)) assert.ok(place.free[1] - place.bottom < 16, JSON.stringify(place));
     }, { viewport: { width: 1280, height } }));
 
-for (const file of both("flame"))
+for (const file of each("flame"))
   test(`${file}: text that can be read on a telephone`, () => open(file, async (page) => {
     const { letters, row, wide } = await page.evaluate(() => {
       const { app } = document.querySelector(".memflame"), { scale } = window.visualViewport, box = app.rows.flat().find(({ row }) => row === 1);

@@ -2,7 +2,7 @@
 // What points out leaks: the marks, their switch, and the way to them.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { address, both, open, zoomedName, until } from "./browser.mjs";
+import { address, each, open, until, zoomedName } from "./browser.mjs";
 
 const layer = (page) => page.evaluate(() => {
   const { app } = document.querySelector(".memflame"), { layer: one } = app.stage.picture;
@@ -10,7 +10,7 @@ const layer = (page) => page.evaluate(() => {
 });
 const pressed = (page) => page.locator(".mf-bar button", { hasText: /^Leaks$/ }).getAttribute("aria-pressed");
 
-for (const file of both("leaks")) {
+for (const file of each("leaks")) {
   test(`${file}: the leak is the first line, and is marked`, () => open(file, async (page) => {
     const first = page.locator(file.endsWith("svg") ? ".head .leak" : ".mf-head .leak").first();
     assert.match(await first.textContent(), /^leak: 2\.0 % of the blocks never come back/);
@@ -61,7 +61,7 @@ test("leaks.svg: without scripts", () => open("leaks.svg", async (page) => {
   assert.match(await page.locator(".marks title").first().textContent(), /leak: 2\.0 %/);
 }, { javaScriptEnabled: false }));
 
-for (const file of both("flame"))
+for (const file of each("flame"))
   test(`${file}: without verdicts there is no switch`, () => open(file, async (page) => {
     assert.equal(await layer(page), null);
     assert.equal(await page.locator(".mf-bar button:visible", { hasText: /leak/i }).count(), 0);

@@ -2,12 +2,12 @@
 // Aids for reading a picture: directions, figures, orders, the table, menus, copying.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { both, boxes, choose, click, current, middleOf, open, searchFor, until, zoomTo, zoomedName } from "./browser.mjs";
+import { boxes, choose, click, current, each, middleOf, open, searchFor, until, zoomedName, zoomTo } from "./browser.mjs";
 
 const names = async (page, row) => (await boxes(page)).filter((box) => row === undefined || box.row === row).map((box) => box.name);
 const press = (page, keys) => keys.split(" ").reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
 
-for (const file of both("flame")) {
+for (const file of each("flame")) {
   test(`${file}: callers and callees of a function`, () => open(file, async (page) => {
     await click(page, "cache::insert", { button: "right" });
     await page.getByRole("menuitem", { name: "Callers and callees" }).click();
@@ -181,7 +181,7 @@ for (const file of both("flame")) {
   }));
 }
 
-for (const file of both("change"))
+for (const file of each("change"))
   test(`${file}: before and after, what came and what went`, () => open(file, async (page) => {
     assert.deepEqual((await boxes(page)).map((box) => box.label),
       ["+ all", "+ app", "+ main", "+ cache::insert", "load", "★ new_parser", "✕ old_parser", "✕ rehash"]);

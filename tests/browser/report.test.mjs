@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import test from "node:test";
-import { address, boxes, choose, click, open, require, until, work } from "./browser.mjs";
+import { address, boxes, choose, click, matrix, open, require, until, work } from "./browser.mjs";
 
 const headline = (page) => page.locator(".mf-headline").textContent();
 const command = (page) => page.locator(".mf-command code").textContent();
@@ -270,8 +270,8 @@ const states = {
   "zoomed": (app) => document.querySelector(".mf-verdicts button")?.click(),
 };
 
-for (const file of ["report.html", "report-changes.html", "report-icicle.html"])
-  for (const colorScheme of ["light", "dark"])
+for (const file of matrix(["report.html", "report-changes.html", "report-icicle.html"]))
+  for (const colorScheme of matrix(["light", "dark"]))
     for (const width of [1280, 390])
       test(`${file}: axe finds nothing serious, nothing sticks out, ${colorScheme}, ${width} px`, { timeout: 60000 }, () => open(file, async (page) => {
         await page.evaluate(require("axe-core").source);

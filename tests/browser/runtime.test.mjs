@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import test from "node:test";
-import { address, both, boxes, click, elements, open, ready, work, zoomTo, zoomedName } from "./browser.mjs";
+import { address, boxes, click, each, elements, open, ready, work, zoomedName, zoomTo } from "./browser.mjs";
 
 const names = async (page) => (await boxes(page)).map(({ name }) => name).sort();
 const always = ["all", "eval", "key (app.py:5)", "main", "resize", "route (app.py:3)", "sort", "thumb (app.py:9)"];
@@ -11,7 +11,7 @@ const folded = [...always, "[native]"].sort(), shown = [...always, "call", "eval
 const toggle = (page) => page.getByRole("button", { name: "Interpreter folded" });
 const pressed = (page) => toggle(page).getAttribute("aria-pressed");
 
-for (const file of both("interpreter")) {
+for (const file of each("interpreter")) {
   test(`${file}: a click on the box shows what the interpreter does, a button folds it`, () => open(file, async (page) => {
     assert.deepEqual(await names(page), folded);
     assert.equal((await boxes(page)).find(({ name }) => name === "[native]").total, 7n << 20n);

@@ -2,7 +2,7 @@
 // For people to look at: WORK_FOLDER/screenshots.
 import path from "node:path";
 import test from "node:test";
-import { both, open, searchFor, work, zoomTo } from "./browser.mjs";
+import { both, matrix, open, searchFor, work, zoomTo } from "./browser.mjs";
 
 const call = (text) => (page) => page.evaluate(`(${text})(document.querySelector(".memflame").app)`);
 const around = call((app) => app.lookAround(app.tree.frames.name.findIndex((name) => name.startsWith("json::"))));
@@ -16,8 +16,8 @@ const shots = [
   ["pages", "pages"], ["nothing", "nothing"], ["losses", "losses"], ["hostile", "hostile"], ["large", "large"],
 ];
 
-for (const colorScheme of ["light", "dark"])
-  for (const [name, picture, act = async () => {}] of shots)
+for (const colorScheme of matrix(["light", "dark"]))
+  for (const [name, picture, act = async () => {}] of matrix(shots))
     for (const file of both(picture))
       test(`${file}: ${name}, ${colorScheme}`, { timeout: 60000 }, () => open(file, async (page) => {
         await act(page);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 import assert from "node:assert/strict";
 import test from "node:test";
-import { both, boxes, elements, matched, open, searchFor, searched, zoomTo, zoomedName, until } from "./browser.mjs";
+import { boxes, each, elements, matched, open, searched, searchFor, until, zoomedName, zoomTo } from "./browser.mjs";
 
-for (const file of both("flame")) {
+for (const file of each("flame")) {
   test(`${file}: found boxes are marked, and their total counts nested ones once`, () => open(file, async (page) => {
     // parse_object 30,500,311 + 21,004,800 + 1,900,000; cache::… 26,214,400 + 8,388,608
     assert.equal(await searchFor(page, "cache|parse"), "matched 83.9 MiB (88,008,119 B), 69.4 %");
@@ -90,17 +90,17 @@ test("flame.html: a match too narrow to be drawn is pointed out", () => open("fl
   assert.notEqual(found[0].fill, "#f277d3");
 }));
 
-for (const file of both("deep"))
+for (const file of each("deep"))
   test(`${file}: recursion counts once`, () => open(file, async (page) => {
     assert.equal(await searchFor(page, "recurse_[0-3]"), "matched 100 B, 100.0 %");
   }));
 
-for (const file of both("pages"))
+for (const file of each("pages"))
   test(`${file}: pages are told as pages`, () => open(file, async (page) => {
     assert.equal(await searchFor(page, "memset"), "matched 9,216 pages (36.0 MiB, 37,748,736 B), 29.9 %");
   }));
 
-for (const file of both("huge"))
+for (const file of each("huge"))
   test(`${file}: beyond 2^53 every unit counts`, () => open(file, async (page) => {
     assert.match(await searchFor(page, "odd"), /^matched 1\.0 EiB \(1,152,921,504,606,846,977 B\), 33\.3 %/);
     await zoomTo(page, "main");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import test from "node:test";
-import { open, require, work } from "./browser.mjs";
+import { matrix, open, require, work } from "./browser.mjs";
 
 const reads = (page) => page.evaluate(() => [...document.querySelectorAll(".read")].map((one) => one.textContent));
 
@@ -38,8 +38,8 @@ test("timeline.html: arrow keys", () => open("timeline.html", async (page) => {
   assert.deepEqual(await reads(page), usual);
 }));
 
-for (const file of ["timeline.svg", "timeline.html"])
-  for (const colorScheme of ["light", "dark"])
+for (const file of matrix(["timeline.svg", "timeline.html"]))
+  for (const colorScheme of matrix(["light", "dark"]))
     test(`${file}: axe finds nothing serious, ${colorScheme}`, () => open(file, async (page) => {
       assert.equal(await page.evaluate(() => document.querySelector("parsererror")), null);
       await page.evaluate(require("axe-core").source);

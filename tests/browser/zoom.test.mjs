@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 import assert from "node:assert/strict";
 import test from "node:test";
-import { address, both, boxes, choose, click, current, elements, indexOf, middleOf, open, searchFor, searched,
-         zoomTo, zoomedName, until } from "./browser.mjs";
+import { address, boxes, choose, click, current, each, elements, indexOf, middleOf, open, searched, searchFor, until, zoomedName, zoomTo } from "./browser.mjs";
 
 const margin = 12, gap = (width) => Math.min(0.8, width / 8);
 
@@ -27,7 +26,7 @@ async function checkZoomed(page, name) {
   return all.length;
 }
 
-for (const file of ["flame", "icicle", "pages", "huge"].flatMap(both)) {
+for (const file of ["flame", "icicle", "pages", "huge"].flatMap(each)) {
   test(`${file}: zoom, in steps and back`, () => open(file, async (page) => {
     const first = (await boxes(page)).find((box) => box.row === 1).name;
     const everything = await checkZoomed(page, "all");
@@ -49,7 +48,7 @@ for (const file of ["flame", "icicle", "pages", "huge"].flatMap(both)) {
   }));
 }
 
-for (const file of both("flame")) {
+for (const file of each("flame")) {
   test(`${file}: a click on a box zooms, one on a caller zooms out`, () => open(file, async (page) => {
     await click(page, "cache::insert");
     await checkZoomed(page, "cache::insert");
@@ -154,7 +153,7 @@ for (const file of both("flame")) {
   }));
 }
 
-for (const file of both("icicle"))
+for (const file of each("icicle"))
   test(`${file}: the keys go the other way`, () => open(file, async (page) => {
     await page.locator("[role=tree]").focus();
     await page.keyboard.press("ArrowDown");
@@ -175,7 +174,7 @@ test("the ids of boxes are the same in every picture of a program", async () => 
   }
 });
 
-for (const file of both("large"))
+for (const file of each("large"))
   test(`${file}: a hundred thousand boxes`, { timeout: 240000 }, () => open(file, async (page) => {
     const { name } = (await boxes(page)).find((box) => box.row === 2);
     const before = (await boxes(page)).length;
@@ -196,7 +195,7 @@ test("few.svg: no more boxes at once than asked for; whoever zooms sees more, an
   assert.match(await searchFor(page, "function_1"), /; [0-9.]+ MiB in merged boxes, which have no names$/);
 }));
 
-for (const file of both("time"))
+for (const file of each("time"))
   test(`${file}: in order of time each call is a box of its own`, () => open(file, async (page) => {
     const calls = async () => (await boxes(page)).filter((box) => box.row === 3).map((box) => `${box.name} ${box.total}`);
     assert.deepEqual(await calls(), ["parse 1000", "draw 1500", "parse 2000", "draw 2500", "parse 3000", "draw 3500"]);

@@ -307,10 +307,10 @@ def window_heads(folder, service="*"):
     return sorted(found, key=lambda head: head["began_ns"])
 
 
-def run(*arguments, status=0, **options):
+def run(*arguments, status=0, timeout=PATIENCE, **options):
     """Runs memflame to its end and returns its output."""
     words = (arguments[0], *by_kernel(arguments[0], arguments[1:]))
-    done = subprocess.run([MEMFLAME, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE,
+    done = subprocess.run([MEMFLAME, *map(str, words)], capture_output=True, text=True, timeout=timeout,
                           check=False, **options)
     equal(f"exit status of {arguments}, which said:\n{done.stderr}\n", done.returncode, status)
     return done

@@ -29,7 +29,8 @@ if SLOW:
     print("not checked: an emulated processor takes an hour for that many events")
 else:
     file = path("checkpoints.mfr")
-    done = run("record", "--detail", "events", "--collect", "kernel", "-o", file, "--", example("slow_realloc"), str(PAIRS))
+    done = run("record", "--detail", "events", "--collect", "kernel", "-o", file, "--", example("slow_realloc"), str(PAIRS),
+               timeout=800)
     moved = int(done.stdout.split()[-1])
     kinds = chunks(file)
     check("GAPS" not in kinds, f"nothing is lost: {done.stderr}")

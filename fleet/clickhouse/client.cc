@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "core/error.h"
-#include "fleet/gzip.h"
+#include "core/gzip.h"
 #include "fleet/window.h"
 
 namespace memflame {

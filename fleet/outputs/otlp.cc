@@ -2,7 +2,7 @@
 // OpenTelemetry's profiles, to a collector or a store, by HTTP with protobuf.
 #include <memory>
 
-#include "fleet/gzip.h"
+#include "core/gzip.h"
 #include "fleet/output.h"
 #include "fleet/outputs/otlp_message.h"
 #include "fleet/outputs/push.h"

@@ -6,13 +6,13 @@
 #include <sstream>
 
 #include "core/folded.h"
+#include "core/gzip.h"
 #include "core/units.h"
 #include "render/order/ordered_stacks.h"
 #include "render/output.h"
 #include "render/outputs/comments.h"
 #include "render/outputs/pprof_places.h"
 #include "render/text/clean_text.h"
-#include "render/text/gzip.h"
 
 namespace memflame {
 namespace {

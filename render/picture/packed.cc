@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "render/text/gzip.h"
+#include "core/gzip.h"
 
 namespace memflame {
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/gzip.h"
 #include "core/hash.h"
 #include "fleet/clickhouse/batch.h"
 #include "fleet/clickhouse/question.h"
@@ -11,7 +12,6 @@
 #include "fleet/clickhouse/schema.h"
 #include "fleet/clickhouse/stack_row.h"
 #include "fleet/clickhouse/store_leaks.h"
-#include "fleet/gzip.h"
 #include "fleet/output.h"
 
 using namespace memflame;

@@ -4,8 +4,8 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "core/error.h"
+#include "core/gzip.h"
 #include "core/pprof.h"
-#include "fleet/gzip.h"
 #include "fleet/outputs/otlp_message.h"
 #include "fleet/outputs/push.h"
 #include "tests/fleet/made_pprof.h"

@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "core/gzip.h"
 #include "render/order/ordered_stacks.h"
 #include "render/output.h"
-#include "render/text/gzip.h"
 #include "tests/support/scaled.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

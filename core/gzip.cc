@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/text/gzip.h"
+#include "core/gzip.h"
 
 #include <zlib.h>
 
@@ -55,9 +55,8 @@ void append_little_endian(std::string& out, uint64_t value) {
   for (unsigned shift = 0; shift < 32; shift += 8) out += static_cast<char>(value >> shift);
 }
 
-}  // namespace
-
-std::string gzip_packed(std::string_view bytes, unsigned threads) {
+// `tight`: how many pieces at the front take the time to be packed tightly.
+std::string packed_in_pieces(std::string_view bytes, unsigned threads, size_t tight, int level) {
   const size_t count = std::max<size_t>((bytes.size() + piece_size - 1) / piece_size, 1);
   std::vector<Piece> pieces(count);
   const auto piece = [&](size_t i) { return bytes.substr(i * piece_size, piece_size); };
@@ -65,7 +64,7 @@ std::string gzip_packed(std::string_view bytes, unsigned threads) {
   const auto work = [&](size_t first, size_t step) {
     for (size_t i = first; i < count; i += step)
       pieces[i] = pack_piece(piece(i), i == 0 ? "" : piece(i - 1), i + 1 == count,
-                             i < tight_pieces ? Z_DEFAULT_COMPRESSION : quick);
+                             i < tight ? Z_DEFAULT_COMPRESSION : level);
   };
   const size_t workers = std::clamp<size_t>(threads, 1, count);
   for (size_t i = 1; i < workers; ++i)
@@ -82,6 +81,16 @@ std::string gzip_packed(std::string_view bytes, unsigned threads) {
   append_little_endian(out, crc);
   append_little_endian(out, bytes.size());
   return out;
+}
+
+}  // namespace
+
+std::string gzip_packed(std::string_view bytes, unsigned threads) {
+  return packed_in_pieces(bytes, threads, tight_pieces, quick);
+}
+
+std::string gzip_body(std::string_view bytes) {
+  return packed_in_pieces(bytes, 1, 0, Z_BEST_SPEED);
 }
 
 struct Gzip::State {

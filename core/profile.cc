@@ -113,7 +113,7 @@ void Profile::add(StackId stack, std::span<const int64_t> values) {
   }
   int64_t* cell = cells_.data() + (row - 1) * stride_;
   for (size_t i = 0; i < values.size(); ++i) add_checked(cell[i], values[i], types[i].unit);
-  if (in_order_) add_in_order(stack, values);
+  if (is_in_order) add_in_order(stack, values);
 }
 
 void Profile::add_in_order(StackId stack, std::span<const int64_t> values) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/losses.h"
@@ -74,23 +75,47 @@ struct Finding {
   StackId freeing, allocating, first_freeing;  // none where unknown
 };
 
-// Values are signed: a shrink, a release or a difference is negative. They belong to the stack as a
-// whole path (self values); callers compute inclusive sums themselves.
-class Profile {
- public:
+// The same findings, where stacks have other places: `place` is a function from StackId to StackId.
+template <class Place>
+void move_stacks(std::vector<Finding>& findings, const Place& place) {
+  for (Finding& finding : findings)
+    for (StackId Finding::*stack :
+         {&Finding::freeing, &Finding::allocating, &Finding::first_freeing})
+      finding.*stack = place(finding.*stack);
+}
+
+// What stacks consist of.
+struct ProfileNames {
   StringTable strings;
   FrameTable frames;
-  StackTable stacks;
   CodePlaces code;  // of frames; empty unless requested
+};
+
+// What is true of all stacks together. A profile that gets other stacks takes it as a whole.
+struct ProfileFacts {
   Meta meta;
   Losses losses;
-
   // The columns; set before the first add(), later ones come with add_column(). `shown` is the one
   // that is drawn.
   std::vector<ValueType> types;
   size_t shown = 0;
-
   std::vector<Finding> findings;
+  bool is_in_order = false;  // set by keep_order()
+};
+
+// Values are signed: a shrink, a release or a difference is negative. They belong to the stack as a
+// whole path (self values); callers compute inclusive sums themselves.
+class Profile : public ProfileNames, public ProfileFacts {
+ public:
+  Profile() = default;
+  // Without stacks, values and marks.
+  Profile(ProfileNames names, ProfileFacts facts)
+      : ProfileNames(std::move(names)), ProfileFacts(std::move(facts)) {}
+
+  // Gives its names to another profile.
+  ProfileNames take_names() { return std::move(static_cast<ProfileNames&>(*this)); }
+
+  StackTable stacks;
   std::vector<StackMark> marks;  // verdicts on stacks, the most wrong first; at most max_marks
 
   // Adds a frame on top of `caller`, interning the names.
@@ -108,8 +133,8 @@ class Profile {
 
   // From now on each add() is also kept as a row of its own, for pictures in the order of time;
   // consecutive adds to one stack are one row. Call it before the first add().
-  void keep_order() { in_order_ = true; }
-  bool in_order() const { return in_order_; }
+  void keep_order() { is_in_order = true; }
+  bool in_order() const { return is_in_order; }
 
   // What was added: in order of arrival if that is kept, else one row per stack. Valid until the
   // next add().
@@ -117,10 +142,10 @@ class Profile {
     StackId stack;
     std::span<const int64_t> values;
   };
-  size_t rows() const { return in_order_ ? sequence_.size() : touched_.size(); }
+  size_t rows() const { return is_in_order ? sequence_.size() : touched_.size(); }
   Row row(size_t i) const {
-    const std::vector<int64_t>& cells = in_order_ ? sequence_cells_ : cells_;
-    return {in_order_ ? sequence_[i] : touched_[i],
+    const std::vector<int64_t>& cells = is_in_order ? sequence_cells_ : cells_;
+    return {is_in_order ? sequence_[i] : touched_[i],
             std::span(cells).subspan(i * stride_, types.size())};
   }
 
@@ -152,7 +177,6 @@ class Profile {
   std::vector<int64_t> cells_;          // rows
   std::vector<uint32_t> row_of_stack_;  // StackId::index -> row + 1, 0 = no row
   std::vector<StackId> touched_;
-  bool in_order_ = false;
   std::vector<StackId> sequence_;  // of the rows, in order of arrival
   std::vector<int64_t> sequence_cells_;
 };
@@ -160,6 +184,9 @@ class Profile {
 // Adds to the sum of a column. Returns false if the result does not fit in 64 bits; a sum of
 // variances always does.
 [[nodiscard]] bool add_to(int64_t& sum, int64_t value, Unit unit);
+
+// All of a profile but its stacks, values and marks. Findings still point to the stacks of `from`.
+inline Profile without_stacks(const Profile& from) { return {from, from}; }
 
 // A frame of another profile, with its names interned in `into`.
 Frame frame_from(Profile& into, const Profile& from, FrameId frame);

@@ -55,19 +55,10 @@ int64_t product(int64_t value, int64_t factor) {
   return out;
 }
 
-// Everything but stacks and values.
+// Everything but stacks and values. The profile has no names after that.
 Profile emptied(Profile& profile) {
-  Profile out;
-  out.strings = std::move(profile.strings);
-  out.frames = std::move(profile.frames);
-  out.code = std::move(profile.code);
-  out.meta = std::move(profile.meta);
-  out.losses = profile.losses;
-  out.types = profile.types;
-  out.shown = profile.shown;
-  out.findings = std::move(profile.findings);
+  Profile out(profile.take_names(), profile);
   out.marks = std::move(profile.marks);
-  if (profile.in_order()) out.keep_order();
   return out;
 }
 
@@ -105,10 +96,7 @@ Profile reversed(Profile profile) {
   };
   for (size_t row = 0; row < profile.rows(); ++row)
     out.add(turned(profile.row(row).stack), profile.row(row).values);
-  for (Finding& finding : out.findings)
-    for (StackId Finding::*stack :
-         {&Finding::freeing, &Finding::allocating, &Finding::first_freeing})
-      finding.*stack = turned(finding.*stack);
+  move_stacks(out.findings, turned);
   out.marks = moved_marks(out.marks, turned);
   out.meta.notes.emplace_back("callers first: functions lie on what they call");
   return out;
@@ -128,10 +116,7 @@ Profile without_source_folders(Profile profile) {
   const std::vector<StackId> places = merge_stacks(out.stacks, profile.stacks, frames);
   for (size_t row = 0; row < profile.rows(); ++row)
     out.add(places[profile.row(row).stack.index], profile.row(row).values);
-  for (Finding& finding : out.findings)
-    for (StackId Finding::*stack :
-         {&Finding::freeing, &Finding::allocating, &Finding::first_freeing})
-      finding.*stack = places[(finding.*stack).index];
+  move_stacks(out.findings, [&](StackId stack) { return places[stack.index]; });
   out.marks = moved_marks(out.marks, [&](StackId stack) { return places[stack.index]; });
   return out;
 }

@@ -14,25 +14,10 @@ std::string note(const Profile& profile, std::string_view option, size_t stacks,
          (stacks == 1 ? " stack, " : " stacks, ") + human(sum, profile.types[profile.shown]);
 }
 
-// Everything but strings, frames and stacks.
-Profile with_facts_of(const Profile& from) {
-  Profile into;
-  into.meta = from.meta;
-  into.losses = from.losses;
-  into.types = from.types;
-  into.shown = from.shown;
-  into.findings = from.findings;
-  if (from.in_order()) into.keep_order();
-  return into;
-}
-
 }  // namespace
 
 Profile with_stacks(Profile from, Moved moved, std::string_view option, std::string_view emptied) {
-  Profile into = with_facts_of(from);
-  into.strings = std::move(from.strings);
-  into.frames = std::move(from.frames);
-  into.code = std::move(from.code);
+  Profile into(from.take_names(), from);
   into.stacks = std::move(moved.stacks);
   const auto is_dropped = [&](StackId stack) {
     return !moved.dropped.empty() && moved.dropped[stack.index];
@@ -48,18 +33,15 @@ Profile with_stacks(Profile from, Moved moved, std::string_view option, std::str
         static_cast<void>(add_to(sum, values[into.shown], Unit::variance));
       continue;
     }
-    StackId place = moved.place[stack.index];
-    if (!place && stack) place = into.push({}, emptied, FrameKind::note);
-    into.add(place, values);
+    StackId now = moved.place[stack.index];
+    if (!now && stack) now = into.push({}, emptied, FrameKind::note);
+    into.add(now, values);
   }
-  for (Finding& finding : into.findings)
-    for (StackId Finding::*stack : finding_stacks) {
-      const StackId old = finding.*stack;
-      finding.*stack = is_dropped(old) ? StackId{} : moved.place[old.index];
-    }
-  into.marks = moved_marks(from.marks, [&](StackId stack) {
+  const auto place = [&](StackId stack) {
     return is_dropped(stack) ? StackId{} : moved.place[stack.index];
-  });
+  };
+  move_stacks(into.findings, place);
+  into.marks = moved_marks(from.marks, place);
   if (dropped != 0) into.meta.notes.push_back(note(into, option, dropped, sum));
   return into;
 }
@@ -112,7 +94,7 @@ Profile compacted(const Profile& from) {
   for (uint32_t i = static_cast<uint32_t>(needed.size()) - 1; i > 0; --i)
     if (needed[i]) needed[from.stacks[StackId{i}].caller.index] = true;
 
-  Profile into = with_facts_of(from);
+  Profile into({}, from);
   std::vector<FrameId> frame_of(from.frames.size());
   std::vector<StackId> stack_of(needed.size());
   for (uint32_t i = 1; i < needed.size(); ++i) {
@@ -124,10 +106,9 @@ Profile compacted(const Profile& from) {
   }
   for (size_t i = 0; i < from.rows(); ++i)
     into.add(stack_of[from.row(i).stack.index], from.row(i).values);
-  for (Finding& finding : into.findings)
-    for (StackId Finding::*stack : finding_stacks)
-      finding.*stack = stack_of[(finding.*stack).index];
-  into.marks = moved_marks(from.marks, [&](StackId stack) { return stack_of[stack.index]; });
+  const auto place = [&](StackId stack) { return stack_of[stack.index]; };
+  move_stacks(into.findings, place);
+  into.marks = moved_marks(from.marks, place);
   return into;
 }
 

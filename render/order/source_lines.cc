@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "render/order/plain_frames.h"
-#include "render/order/without_stacks.h"
 
 namespace memflame {
 namespace {
@@ -68,10 +67,7 @@ Profile by_function(const Profile& profile) {
     out.stacks.push(merged[StackId{i}].caller, frames[i]);
   for (size_t i = 0; i < profile.rows(); ++i)
     out.add(place[profile.row(i).stack.index], profile.row(i).values);
-  for (Finding& finding : out.findings)
-    for (StackId Finding::*stack :
-         {&Finding::freeing, &Finding::allocating, &Finding::first_freeing})
-      finding.*stack = place[(finding.*stack).index];
+  move_stacks(out.findings, [&](StackId stack) { return place[stack.index]; });
   out.marks = moved_marks(profile.marks, [&](StackId stack) { return place[stack.index]; });
   return out;
 }

@@ -142,11 +142,7 @@ bool any_comment(const Profile& profile) {
 
 // The same stacks with "_" for the "#" of such frames.
 Profile without_comments(const Profile& profile) {
-  Profile out;
-  out.types = profile.types;
-  out.shown = profile.shown;
-  out.meta = profile.meta;
-  out.losses = profile.losses;
+  Profile out({}, profile);
   std::vector<StackId> places(profile.stacks.size()), own;
   own = places;
   for (uint32_t i = 1; i < places.size(); ++i) {

@@ -6,7 +6,6 @@
 
 #include "core/inner_frame.h"
 #include "core/merge_stacks.h"
-#include "render/order/without_stacks.h"
 #include "render/picture/blame.h"
 
 namespace memflame {
@@ -55,11 +54,9 @@ class Shortened {
   Profile profile() && {
     for (size_t i = 0; i < from_.rows(); ++i)
       out_.add(place(from_.row(i).stack), from_.row(i).values);
-    for (Finding& finding : out_.findings)
-      for (StackId Finding::*stack :
-           {&Finding::freeing, &Finding::allocating, &Finding::first_freeing})
-        finding.*stack = place(finding.*stack);
-    out_.marks = moved_marks(from_.marks, [&](StackId stack) { return place(stack); });
+    const auto moved = [this](StackId stack) { return place(stack); };
+    move_stacks(out_.findings, moved);
+    out_.marks = moved_marks(from_.marks, moved);
     return std::move(out_);
   }
 

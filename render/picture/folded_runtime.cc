@@ -5,7 +5,6 @@
 
 #include "core/runtime_stacks.h"
 #include "core/script_files.h"
-#include "render/order/without_stacks.h"
 
 namespace memflame {
 namespace {
@@ -21,10 +20,7 @@ Profile folded(const Profile& from, RuntimeStacks stacks) {
   out.stacks = std::move(stacks.stacks);
   const auto place = [&](StackId stack) { return stacks.place[stack.index]; };
   for (size_t i = 0; i < from.rows(); ++i) out.add(place(from.row(i).stack), from.row(i).values);
-  for (Finding& finding : out.findings)
-    for (StackId Finding::*stack :
-         {&Finding::freeing, &Finding::allocating, &Finding::first_freeing})
-      finding.*stack = place(finding.*stack);
+  move_stacks(out.findings, place);
   out.marks = moved_marks(from.marks, place);
   return out;
 }

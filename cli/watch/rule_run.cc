@@ -8,7 +8,7 @@
 #include "cli/runs/run_request.h"
 #include "cli/watch/rule_watcher.h"
 #include "core/error.h"
-#include "probes/languages/go/go_run.h"
+#include "probes/heaps/go/go_run.h"
 
 namespace memflame {
 namespace {

@@ -19,7 +19,7 @@
 #include "cli/watch/window_draft.h"
 #include "cli/watch/window_maker.h"
 #include "fleet/window.h"
-#include "probes/languages/go/go_heaps.h"
+#include "probes/heaps/go/go_heaps.h"
 
 namespace memflame {
 

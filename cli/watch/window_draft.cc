@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/languages/go/go_heaps.h"
+#include "probes/heaps/go/go_heaps.h"
 
 namespace memflame {
 

@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/unwind/stack_effect.h"
 
-#include <Zydis/Zydis.h>
-
 #include <array>
+
+#include "probes/unwind/x86_decoder.h"
 
 namespace memflame::unwind {
 namespace {
 
 constexpr int word_size = 8;
 constexpr uint16_t word_bits = 64;
-
-const ZydisDecoder& decoder() {
-  static const ZydisDecoder made = [] {
-    ZydisDecoder decoder;
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    return decoder;
-  }();
-  return made;
-}
 
 struct Decoded {
   ZydisDecodedInstruction instruction{};
@@ -150,7 +141,7 @@ void note_stack(const Decoded& decoded, StackEffect& effect, bool writes_rsp) {
 StackEffect stack_effect(Bytes code, uint64_t address) {
   Decoded decoded;
   StackEffect effect;
-  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), code.data(), code.size(),
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&x86_decoder(), code.data(), code.size(),
                                            &decoded.instruction, decoded.operands.data())))
     return effect;
   effect.length = decoded.instruction.length;

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
-#include "probes/languages/go/go_heap.h"
+#include "probes/heaps/go/go_heap.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): a program of its own
 

@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/alloc/finding/code.h"
 
-#include <Zydis/Zydis.h>
-
 #include <algorithm>
 #include <array>
+
+#include "probes/unwind/x86_decoder.h"
 
 namespace memflame {
 namespace {
 
 constexpr std::array arguments{ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI, ZYDIS_REGISTER_RDX,
                                ZYDIS_REGISTER_RCX, ZYDIS_REGISTER_R8,  ZYDIS_REGISTER_R9};
-
-const ZydisDecoder& decoder() {
-  static const ZydisDecoder made = [] {
-    ZydisDecoder decoder;
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    return decoder;
-  }();
-  return made;
-}
 
 struct Decoded {
   ZydisDecodedInstruction instruction{};
@@ -197,7 +188,7 @@ void note_target(const Decoded& decoded, Instruction& instruction) {
 
 std::optional<Instruction> decode(CodeBytes bytes, uint64_t address, bool long_nops) {
   Decoded decoded;
-  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), bytes.data(), bytes.size(),
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&x86_decoder(), bytes.data(), bytes.size(),
                                            &decoded.instruction, decoded.operands.data())))
     return std::nullopt;
   Instruction instruction;

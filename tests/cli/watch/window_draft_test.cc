@@ -8,7 +8,7 @@
 #include "cli/watch/window_maker.h"
 #include "collapse/input.h"
 #include "core/error.h"
-#include "probes/languages/go/go_heaps.h"
+#include "probes/heaps/go/go_heaps.h"
 #include "tests/support/made_history.h"
 
 using namespace memflame;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/languages/go/go_places.h"
-
-#include <Zydis/Zydis.h>
+#include "probes/heaps/go/go_places.h"
 
 #include <algorithm>
 #include <map>
@@ -11,12 +9,13 @@
 #include <utility>
 
 #include "core/elf/symbols.h"
+#include "probes/unwind/x86_decoder.h"
 
 namespace memflame {
 namespace {
 
 constexpr uint64_t longest_code = 8192;  // of the functions looked at; they have some 800 bytes
-constexpr size_t most_candidates = 16;
+constexpr size_t most_load_candidates = 16;
 
 // What code reads from fixed addresses, in the order of the code.
 struct Loads {
@@ -24,18 +23,16 @@ struct Loads {
 };
 
 void add_once(std::vector<uint64_t>& list, uint64_t address) {
-  if (list.size() < most_candidates && std::ranges::find(list, address) == list.end())
+  if (list.size() < most_load_candidates && std::ranges::find(list, address) == list.end())
     list.push_back(address);
 }
 
 Loads loads_of(Bytes code, uint64_t address) {
-  ZydisDecoder decoder;
-  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   Loads found;
   ZydisDecodedInstruction instruction;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  while (!code.empty() && ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code.data(), code.size(),
-                                                              &instruction, operands))) {
+  while (!code.empty() && ZYAN_SUCCESS(ZydisDecoderDecodeFull(
+                              &x86_decoder(), code.data(), code.size(), &instruction, operands))) {
     for (size_t i = 0; i < instruction.operand_count; ++i) {
       const ZydisDecodedOperand& operand = operands[i];
       uint64_t target = 0;
@@ -53,9 +50,9 @@ Loads loads_of(Bytes code, uint64_t address) {
   return found;
 }
 
-class Functions {
+class NamedFunctions {
  public:
-  Functions(const ImageBytes& image, const ElfImage& elf) : image_(image), elf_(elf) {}
+  NamedFunctions(const ImageBytes& image, const ElfImage& elf) : image_(image), elf_(elf) {}
 
   void add(std::string_view name, uint64_t start, uint64_t end) {
     if (name == "runtime.MemProfile" || name == "runtime.memProfileInternal" ||
@@ -93,7 +90,7 @@ void read_symbols(const ImageBytes& image, const ElfImage& elf, GoPlaces& places
   });
 }
 
-void read_code(const Functions& functions, GoPlaces& places) {
+void read_code(const NamedFunctions& functions, GoPlaces& places) {
   // Since Go 1.23, the first of them calls the second.
   for (const char* name : {"runtime.MemProfile", "runtime.memProfileInternal"}) {
     const Loads loads = functions.loads(name);
@@ -108,7 +105,7 @@ void read_code(const Functions& functions, GoPlaces& places) {
 }  // namespace
 
 GoPlaces find_go_places(const ImageBytes& image, const ElfImage& elf, const GoFunctions& all) {
-  Functions functions(image, elf);
+  NamedFunctions functions(image, elf);
   for (const GoFunctions::Function& each : all.functions())
     functions.add(all.name(each), each.start, each.end);
   GoPlaces places;

@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "probes/languages/go/go_figures.h"
-#include "probes/languages/go/go_live_run.h"
-#include "probes/languages/go/go_process.h"
+#include "probes/heaps/go/go_figures.h"
+#include "probes/heaps/go/go_live_run.h"
+#include "probes/heaps/go/go_process.h"
 #include "probes/probe.h"
 #include "probes/run/run.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/languages/go/go_kill.h"
+#include "probes/heaps/go/go_kill.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/languages/go/go_kill_records.h"
+#include "probes/heaps/go/go_kill_records.h"
 #include "probes/system/pid_namespace.h"
 
 extern "C" {

@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "core/recording.h"
 #include "core/unique_fd.h"
-#include "probes/languages/go/go_heap.h"
+#include "probes/heaps/go/go_heap.h"
 
 namespace memflame {
 

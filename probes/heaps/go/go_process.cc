@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/languages/go/go_process.h"
+#include "probes/heaps/go/go_process.h"
 
 #include <poll.h>
 #include <sys/syscall.h>
@@ -14,8 +14,8 @@
 #include "core/elf/go_table.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "probes/heaps/go/go_places.h"
 #include "probes/inside/attach/remote_memory.h"
-#include "probes/languages/go/go_places.h"
 #include "probes/options/advice.h"
 #include "probes/processes/spaces.h"
 #include "probes/run/requirements.h"

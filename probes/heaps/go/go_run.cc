@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/languages/go/go_run.h"
+#include "probes/heaps/go/go_run.h"
 
 #include "core/error.h"
-#include "probes/languages/go/go_heaps.h"
-#include "probes/languages/go/go_session.h"
+#include "probes/heaps/go/go_heaps.h"
+#include "probes/heaps/go/go_session.h"
 #include "probes/run/early_stop.h"
 #include "probes/run/privileges.h"
 #include "probes/run/requirements.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/languages/go/go_heaps.h"
+#include "probes/heaps/go/go_heaps.h"
 
 #include <algorithm>
 #include <chrono>

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/history.h"
-#include "probes/languages/go/go_figures.h"
+#include "probes/heaps/go/go_figures.h"
 #include "probes/probe.h"
 #include "probes/processes/processes.h"
 #include "probes/run/live_run.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/languages/go/go_heap.h"
+#include "probes/heaps/go/go_heap.h"
 
 #include <doctest/doctest.h>
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/losses.h"
-#include "probes/languages/go/go_process.h"
+#include "probes/heaps/go/go_process.h"
 
 struct bpf_object;
 struct bpf_link;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/recording.h"
-#include "probes/languages/go/go_heap.h"
+#include "probes/heaps/go/go_heap.h"
 #include "probes/probe.h"
 
 namespace memflame {

@@ -10,6 +10,7 @@
 #include "cli/completed.h"
 #include "cli/options.h"
 #include "core/error.h"
+#include "core/languages.h"
 
 namespace po = boost::program_options;
 
@@ -171,8 +172,9 @@ po::options_description tidy_option_list() {
   add("no-kernel", po::bool_switch(), "remove the kernel's functions");
   add("only-kernel", po::bool_switch(), "keep only the kernel's functions");
   add("hide-runtime", po::bool_switch(),
-      "show native functions between two functions of Python, Ruby, PHP, JavaScript or Java as "
-      "one, [native]");
+      ("show native functions between two functions of " + language_list("or") +
+       " as one, [native]")
+          .c_str());
   add_by_type(options);
   add("hide-allocator", po::bool_switch(), "remove malloc and the like at the end of stacks");
   add("merge-allocator", po::bool_switch(), "show malloc and the like as one frame, [allocator]");

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/languages.h"
 #include "core/profile.h"
 
 namespace memflame {
@@ -27,7 +28,6 @@ struct Pc {
 // A function of an interpreted language, as its interpreter keeps it. In a stack, it is told by its
 // index in Recording::scripts and by a place in its code.
 struct ScriptCode {
-  enum class Language : uint8_t { none, python, javascript, java, ruby, php };
   Language language = Language::none;  // none: a function that could not be read
   std::string function, file;          // as the interpreter has them
   uint32_t first_line = 0;

@@ -8,11 +8,11 @@
 
 namespace memflame {
 
-// Whether a function is one of Python, Ruby, PHP, JavaScript or Java: it has no module but its
+// Whether a function is one of an interpreted language: it has no module but its
 // file.
 bool is_script(const Profile& profile, const Frame& frame);
 
-// The package that a file of Python, Ruby, PHP or JavaScript belongs to: "flask", "rack",
+// The package that a file of an interpreted language belongs to: "flask", "rack",
 // "symfony/console", "@scope/name"; "python", "ruby" or "node" for what comes with the interpreter,
 // "composer" for PHP's loader; "" if it is the application's own.
 std::string_view script_package(std::string_view path);

@@ -234,7 +234,7 @@ class Folder {
   // Whether a frame is a function without code of its own: its frame is an interpreter's loop.
   bool runs_in_loop(const Pc& pc) const {
     return is_script(pc) && script_index(pc) < recording_.scripts.size() &&
-           recording_.scripts[script_index(pc)].language == ScriptCode::Language::python;
+           recording_.scripts[script_index(pc)].language == Language::python;
   }
 
   // With -X perf, Python calls each function through code of its own, for tools that know no

@@ -137,8 +137,8 @@ void TableReader::mappings(ByteReader& in) {
 void TableReader::scripts(ByteReader& in) {
   for (size_t i = in.count(); i-- > 0;) {
     ScriptCode code;
-    const auto last = static_cast<uint64_t>(ScriptCode::Language::php);
-    code.language = static_cast<ScriptCode::Language>(in.number_below(last + 1, "a language"));
+    code.language =
+        static_cast<Language>(in.number_below(1 + known_languages.size(), "a language"));
     code.function = texts_.text(in);
     code.file = texts_.text(in);
     code.first_line = in.small("a line");

@@ -10,15 +10,14 @@ namespace {
 
 uint32_t line_of(const ScriptCode& code, uint32_t place) {
   // A native method of Java has no lines, nor has other code of HotSpot.
-  if (code.language == ScriptCode::Language::java)
+  if (code.language == Language::java)
     return place == script_no_place ? 0 : java_line(code.lines, place);
   // A function that has not begun to run is at its first line.
   if (place == script_no_place) return code.first_line;
-  if (code.language == ScriptCode::Language::ruby)
-    return ruby_line(code.lines, code.first_line, place);
-  if (code.language == ScriptCode::Language::php) return place;
+  if (code.language == Language::ruby) return ruby_line(code.lines, code.first_line, place);
+  if (code.language == Language::php) return place;
   // Lines from the first one on.
-  if (code.language == ScriptCode::Language::javascript)
+  if (code.language == Language::javascript)
     return code.first_line == 0 ? 0 : code.first_line + place;
   return python_line(code.lines, code.first_line, place);
 }
@@ -31,7 +30,7 @@ Symbol script_symbol(const Recording& recording, const Pc& pc) {
     return {
         .function = "[python: unreadable]", .file = {}, .kind = FrameKind::unknown, .module = {}};
   const ScriptCode& code = recording.scripts[index];
-  if (code.language == ScriptCode::Language::none)
+  if (code.language == Language::none)
     return {.function = code.function, .file = {}, .kind = FrameKind::unknown, .module = {}};
   Symbol symbol{.function = code.function,
                 .file = code.file,

@@ -84,7 +84,7 @@ Profile show_frames(Profile profile, const std::vector<Pattern>& patterns);
 Profile hide_kernel(Profile profile);
 Profile show_kernel(Profile profile);
 
-// Native functions between two functions of Python, Ruby, PHP or JavaScript become one frame,
+// Native functions between two functions of interpreted languages become one frame,
 // [native].
 Profile hide_runtime(Profile profile);
 

@@ -39,7 +39,7 @@ ALWAYS_INLINE int may_copy(struct code_slot* slot, u32 stop) {
 }
 
 ALWAYS_INLINE int tells_scripts(const struct scratch* scratch) {
-  return config.scripts && (scratch->chain.count || scratch->chain.language >= language_v8);
+  return config.scripts && (scratch->chain.count || scratch->chain.language >= language_javascript);
 }
 
 ALWAYS_INLINE int tell_all(const struct scratch* scratch, u32 number, u32 code) {

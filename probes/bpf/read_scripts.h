@@ -150,7 +150,7 @@ __attribute__((noinline)) u64 v8_frame_word(u32 number, u64 frame, u32 at) {
   if (found == v8_other_frame) return 0;
   if (found == v8_unreadable_frame) {
     COUNT(scripts_unread, 1);
-    return script_word(language_v8, 0, script_unreadable);
+    return script_word(language_javascript, 0, script_unreadable);
   }
   return v8_word(chain->objects[at], &scratch->sites[at]);
 }

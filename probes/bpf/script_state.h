@@ -13,6 +13,37 @@
 #include "../languages/ruby/frames.bpf.h"
 #include "../languages/v8/frames.bpf.h"
 
+// What names a function, by its language.
+// Functions of their own: before Linux 6.13, functions that call each other share 512 bytes of
+// stack.
+static __attribute__((noinline)) int read_python_script(const struct python_layout* layout,
+                                                        u64 code,
+                                                        struct script_code_record* record) {
+  return read_python_code(layout, code, record);
+}
+
+static __attribute__((noinline)) int read_ruby_script(const struct ruby_layout* layout, u64 body,
+                                                      struct script_code_record* record) {
+  return read_ruby_code(layout, body, record);
+}
+
+static __attribute__((noinline)) int read_php_script(const struct php_layout* layout, u64 function,
+                                                     struct script_code_record* record) {
+  return read_php_code(layout, function, record);
+}
+
+ALWAYS_INLINE int read_code(struct interpreter* interpreter, u64 object,
+                            struct script_code_record* record) {
+  record->language = interpreter->language;
+  if (interpreter->language == language_javascript)
+    return read_v8_code(&interpreter->v8, object, record);
+  if (interpreter->language == language_ruby)
+    return read_ruby_script(&interpreter->ruby, object, record);
+  if (interpreter->language == language_php)
+    return read_php_script(&interpreter->php, object, record);
+  return read_python_script(&interpreter->python, object, record);
+}
+
 // By the number of a code slot.
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);

@@ -48,7 +48,7 @@ static int tell_one_script(u32 turn, struct telling_scripts* telling) {
   u64 word = stack->pcs[at];
   if (!script_language(word) || !script_code(word)) return 0;
   u64 code = script_identity(word), object = code;
-  if (script_language(word) == language_v8) {
+  if (script_language(word) == language_javascript) {
     object = telling->chain->items[turn & (max_script_items - 1)];
     code = telling->chain->objects[turn & (max_script_items - 1)];
   }
@@ -134,7 +134,8 @@ int memflame_code_freed(struct pt_regs* ctx) {
   if (interpreter) {
     __sync_fetch_and_add(&interpreter->frees, 1);
     interpreter->met[bpf_get_attach_cookie(ctx) & 3] = 1;
-    if (interpreter->language == language_v8 || interpreter->language == language_php) return 0;
+    if (interpreter->language == language_javascript || interpreter->language == language_php)
+      return 0;
   }
   // Objects of Ruby can move, so a function is known by what its object points to.
   if (interpreter && interpreter->language == language_ruby &&

@@ -4,35 +4,6 @@
 
 #include "script_state.h"
 
-// Functions of their own: before Linux 6.13, functions that call each other share 512 bytes of
-// stack.
-static __attribute__((noinline)) int read_python_script(const struct python_layout* layout,
-                                                        u64 code,
-                                                        struct script_code_record* record) {
-  return read_python_code(layout, code, record);
-}
-
-static __attribute__((noinline)) int read_ruby_script(const struct ruby_layout* layout, u64 body,
-                                                      struct script_code_record* record) {
-  return read_ruby_code(layout, body, record);
-}
-
-static __attribute__((noinline)) int read_php_script(const struct php_layout* layout, u64 function,
-                                                     struct script_code_record* record) {
-  return read_php_code(layout, function, record);
-}
-
-ALWAYS_INLINE int read_code(struct interpreter* interpreter, u64 object,
-                            struct script_code_record* record) {
-  record->language = interpreter->language;
-  if (interpreter->language == language_v8) return read_v8_code(&interpreter->v8, object, record);
-  if (interpreter->language == language_ruby)
-    return read_ruby_script(&interpreter->ruby, object, record);
-  if (interpreter->language == language_php)
-    return read_php_script(&interpreter->php, object, record);
-  return read_python_script(&interpreter->python, object, record);
-}
-
 ALWAYS_INLINE long send_script(struct script_code_record* record, u32 space, u64 code, u64 wake) {
   record->type = record_script;
   record->space = space;
@@ -82,7 +53,7 @@ __attribute__((noinline)) int tell_v8_call(u32 number, u32 slot, u32 turn) {
   if (!buffer) return 0;
   struct script_code_record* record = &buffer->record;
   struct v8_call* call = (struct v8_call*)record->lines;
-  record->language = language_v8;
+  record->language = language_javascript;
   record->first_line = 0;
   record->name.form = v8_call_text;
   record->name.bytes = record->file.bytes = record->file.form = 0;

@@ -208,7 +208,7 @@ __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   }
   walking->hash = hash;
   walking->number = number;
-  walking->v8 = config.scripts && scratch->chain.language == language_v8;
+  walking->v8 = config.scripts && scratch->chain.language == language_javascript;
   if (walking->v8) scratch->chain.last_script.object = 0;
   scratch->walk.below = walking->v8 ? v8_frame_offset : 0;
   if (config.scripts) ++scratch->chain.memos.stack;

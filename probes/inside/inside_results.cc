@@ -233,10 +233,9 @@ Recording InsideSession::finish() {
   processes_.spaces().finish(recording);
   if (options_.languages && !options_.python_heap &&
       std::ranges::any_of(recording.modules, has_interpreter))
-    recording.meta.notes.emplace_back(
-        "functions of Python, Ruby, PHP and JavaScript are not in stacks that are taken inside the "
-        "program: " +
-        as_root("--collect kernel has them"));
+    recording.meta.notes.push_back("functions of " + language_list("and") +
+                                   " are not in stacks that are taken inside the program: " +
+                                   as_root("--collect kernel has them"));
   if (takeover_) add_taken_over(recording);
   return recording;
 }

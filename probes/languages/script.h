@@ -15,20 +15,19 @@
 namespace memflame::bpf {
 #endif
 
+// In the order of core/languages.def.
 enum language {
   language_none,
-  language_python,
-  language_v8,
-  language_java,
-  language_ruby,
-  language_php,
+#define MEMFLAME_LANGUAGE(name, word, mark, versions) language_##name,
+#include "../../core/languages.def"
+#undef MEMFLAME_LANGUAGE
   language_count
 };
 
 // Whether its functions are met frame by frame in the walk, and so are not known of a stack that is
 // walked in user space.
 static inline int is_met_by_frame(u32 language) {
-  return language == language_v8 || language == language_java;
+  return language == language_javascript || language == language_java;
 }
 
 // A word among the addresses of a stack: the language, the address of the object that holds the
@@ -64,7 +63,7 @@ static inline u64 mix_v8(u64 hash, u64 value) {
   return hash ^ hash >> 29;
 }
 static inline u64 v8_hash_word(u64 hash) {
-  return (u64)language_v8 << script_language_shift | 1ULL << (script_language_shift - 1) |
+  return (u64)language_javascript << script_language_shift | 1ULL << (script_language_shift - 1) |
          hash >> (64 - script_language_shift + 1);
 }
 static inline u64 v8_script_hash(u64 thread, u64 script) {
@@ -119,8 +118,8 @@ static inline u32 java_code_place(u64 word) { return word & ((1ULL << java_code_
 
 // What a function's names are told and found by.
 static inline u64 script_identity(u64 word) {
-  return script_language(word) == language_v8 || is_java_code(word) ? word & ~(1ULL << 63)
-                                                                    : script_code(word);
+  return script_language(word) == language_javascript || is_java_code(word) ? word & ~(1ULL << 63)
+                                                                            : script_code(word);
 }
 
 // What was read of an object, for as long as one stack is read: functions that call each other

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "core/languages.h"
+
 namespace memflame {
 namespace {
 
@@ -13,10 +15,8 @@ constexpr std::array stacks_words{OptionWord{"dwarf", "unwind tables; default"},
                                   OptionWord{"copy", "walked in user space: slow"}};
 
 // In the order of false and true.
-constexpr std::array languages_words{
-    OptionWord{"off", "native code only"},
-    OptionWord{"auto",
-               "also Python 3.11 to 3.15, Ruby 3.1 to 3.4, PHP 8.1 to 8.4, Java, node; default"}};
+constexpr std::array languages_words{OptionWord{"off", "native code only"},
+                                     OptionWord{"auto", "all that are read; default"}};
 
 }  // namespace
 
@@ -33,7 +33,9 @@ std::vector<OptionRow> stack_rows(ProbeOptions& options) {
   return {
       {"stacks", "HOW", "how stacks are taken: " + words_with_notes(stacks_words),
        option::choice(stacks_words, options.stacks)},
-      {"languages", "WHICH", "functions in stacks: " + words_with_notes(languages_words),
+      {"languages", "WHICH",
+       "functions in stacks, also of " + versions_that_are_read() + ": " +
+           words_with_notes(languages_words),
        option::Choice{languages_words,
                       [&options](size_t place) { options.languages = place != 0; }}},
       {"max-depth", "N", "most frames of a stack, up to 1023 (default: 512)",

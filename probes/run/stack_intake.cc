@@ -26,7 +26,7 @@ void StackIntake::announced(Spaces& spaces, const bpf::stack_record& record, siz
 void StackIntake::script(Spaces& spaces, const bpf::script_code_record& record, size_t size) {
   constexpr size_t head = offsetof(bpf::script_code_record, lines);
   bpf::v8_call call{};
-  if (record.language != bpf::language_v8 || size < head + sizeof(call) ||
+  if (record.language != bpf::language_javascript || size < head + sizeof(call) ||
       record.name.form != bpf::v8_call_text)
     return spaces.scripts().take(record, size);
   std::memcpy(&call, record.lines, sizeof(call));

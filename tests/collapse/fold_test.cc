@@ -151,14 +151,14 @@ TEST_CASE("functions of an interpreter stand behind its loop, before what was in
       {.function = "append", .file = "b.c", .line = 3, .kind = FrameKind::inlined, .module = "m"}};
   const RawStackId stack = m.stack({m.location("malloc"), m.location("g (a.py:2)"),
                                     m.location("f (a.py:1)"), loop, m.location("main")});
-  m.recording.scripts.emplace_back().language = ScriptCode::Language::python;
+  m.recording.scripts.emplace_back().language = Language::python;
   for (const size_t i : {size_t{1}, size_t{2}})
     m.recording.stacks[stack.index].pcs[i] = script_pc(1, 0);
   m.add(stack, 5);
   CHECK(lines(fold(m.recording, {})) ==
         Lines{"redis-server;main;loop;f (a.py:1);g (a.py:2);append;malloc 5"});
   // Compiled functions have frames of their own.
-  m.recording.scripts.back().language = ScriptCode::Language::javascript;
+  m.recording.scripts.back().language = Language::javascript;
   CHECK(lines(fold(m.recording, {})) ==
         Lines{"redis-server;main;loop;append;f (a.py:1);g (a.py:2);malloc 5"});
 }
@@ -173,7 +173,7 @@ TEST_CASE("code that -X perf makes for each function of Python is not a second f
   m.add(stack, 5);
   CHECK(lines(fold(m.recording, {})) ==
         Lines{"redis-server;py::f:/srv/a.py;loop;f (a.py:1);malloc 5"});
-  m.recording.scripts.emplace_back().language = ScriptCode::Language::python;
+  m.recording.scripts.emplace_back().language = Language::python;
   m.recording.stacks[stack.index].pcs[1] = script_pc(1, 0);
   CHECK(lines(fold(m.recording, {})) == Lines{"redis-server;loop;f (a.py:1);malloc 5"});
 }

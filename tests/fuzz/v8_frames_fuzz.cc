@@ -52,13 +52,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         bpf::read_v8_frame(&layout, pc, 0, memory, &last, &memos, &info, &key, &site);
     // Few inputs have frames with functions, so functions are also read where there is none.
     const bool is_function = found == bpf::v8_function_frame;
-    if (is_function && bpf::script_language(key) != bpf::language_v8) std::abort();
+    if (is_function && bpf::script_language(key) != bpf::language_javascript) std::abort();
     if (!is_function) info = frame.words[bpf::v8_memory_frame - bpf::v8_memory_offset];
     const int is_read = bpf::read_v8_code(&layout, info, &record);
     if (is_read == 0) continue;
     if (record.name.bytes > bpf::max_script_name || record.file.bytes > bpf::max_script_file)
       std::abort();
-    record.language = bpf::language_v8;
+    record.language = bpf::language_javascript;
     record.code = is_function ? key : bpf::v8_key(0, 1, info);
     scripts.take(record, sizeof(record));
     std::vector<Pc> places;

@@ -55,7 +55,7 @@ InterpreterFile file_with(const PythonProgram& program) {
 }
 
 InterpreterFile file_with(const V8Program& program) {
-  InterpreterFile file = file_of(program, bpf::language_v8, "JavaScript", "has V8 ");
+  InterpreterFile file = file_of(program, bpf::language_javascript, "JavaScript", "has V8 ");
   file.told.v8 = program.layout;
   if (program.moves_begin == 0 || program.moves_end == 0 || program.heap_ends == 0) return file;
   file.frees = sites(program.moves_begin, program.moves_end, program.heap_ends);

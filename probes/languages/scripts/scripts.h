@@ -45,7 +45,7 @@ class Scripts {
     uint64_t method = 0;
     uint32_t place = 0;
   };
-  void take_java(const bpf::script_code_record& record, std::span<const uint8_t> lines);
+  void take_java_place(const bpf::script_code_record& record, std::span<const uint8_t> lines);
   Pc place_of(SpaceId space, uint64_t code, uint32_t place, bpf::language language);
   void learn(const bpf::script_code_record& record, ScriptCode code, uint32_t instructions);
   uint32_t intern_v8(const bpf::script_code_record& record, ScriptCode code);
@@ -77,10 +77,5 @@ class Scripts {
   uint64_t bytes_ = 0;            // of all
   std::optional<uint32_t> full_;  // stands for all that come when there is no room
 };
-
-// A str of Python in UTF-8. `text`: what lies behind its head.
-std::string python_text(std::span<const uint8_t> text, uint32_t state);
-// A string of V8 in UTF-8.
-std::string v8_text(std::span<const uint8_t> text, uint32_t form);
 
 }  // namespace memflame

@@ -64,7 +64,7 @@ uint32_t line_ends(std::span<const uint8_t> text, bool wide) {
 
 bool read_v8_function(const V8Memory& memory, uint64_t info, bpf::script_code_record& record) {
   const Reading reading(memory);
-  record.language = bpf::language_v8;
+  record.language = bpf::language_javascript;
   record.name = record.file = {};
   if (bpf::read_v8_code(&memory.layout(), info, &record) == 0) return false;
   if (record.first_line != 0) return true;

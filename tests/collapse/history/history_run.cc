@@ -82,7 +82,7 @@ MadeUpRun::MadeUpRun(const RunShape& shape) : shape_(shape), random_(shape.seed)
     module.build_id = "0123456789abcdef" + std::to_string(i);
   }
   for (uint32_t i = 0; i < 2; ++i)
-    recording.scripts.push_back({.language = ScriptCode::Language::python,
+    recording.scripts.push_back({.language = Language::python,
                                  .function = "Server.handle" + std::to_string(i),
                                  .file = "/srv/app.py",
                                  .first_line = 41 + i,

@@ -302,12 +302,12 @@ TEST_CASE("functions of interpreted languages are named by the recording's own t
   Recording recording;
   Space& space = recording.spaces.emplace_back();
   space.pid = 77;
-  recording.scripts.push_back({.language = ScriptCode::Language::python,
+  recording.scripts.push_back({.language = Language::python,
                                .function = "Server.handle",
                                .file = "/srv/app.py",
                                .first_line = 40,
                                .lines = "\xd8\x01\x01"});  // one line further
-  recording.scripts.push_back({.language = ScriptCode::Language::none,
+  recording.scripts.push_back({.language = Language::none,
                                .function = "[python: unreadable]",
                                .file = {},
                                .first_line = 0,

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string_view>
 
+#include "probes/languages/names.h"
+
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 using namespace std::string_view_literals;
 
@@ -99,7 +101,7 @@ TEST_CASE("a function of V8 that is readable later has its name in earlier stack
     record->space = space.index;
     record->thread = thread;
     record->code = word;
-    record->language = bpf::language_v8;
+    record->language = bpf::language_javascript;
     record->name = {static_cast<uint32_t>(name.size()),
                     name.empty() ? 0U : uint32_t{bpf::v8_text_latin}};
     std::memcpy(record->name_text, name.data(), name.size());

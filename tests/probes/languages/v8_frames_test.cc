@@ -178,7 +178,7 @@ TEST_CASE("v8: a frame's function is known by numbers, wherever it is moved to")
   REQUIRE(seen.found == v8_function_frame);
   CHECK(seen.info == made.info);
   CHECK(seen.key == v8_key(5, 81, 7));
-  CHECK(script_language(seen.key) == language_v8);
+  CHECK(script_language(seen.key) == language_javascript);
   CHECK(script_code(seen.key) != 0);
   CHECK(heap.layout.info_map != 0);
   // The collector is at work: the object's new place is where its map was.
@@ -285,7 +285,7 @@ TEST_CASE("v8: a word stands for a function and the place of its call") {
   v8_site site{.code = 0x101, .pc = 0x7000, .offset = v8_no_offset, .pad = 0};
   const uint64_t key = v8_key(5, 81, 7), word = v8_word(key, &site);
   CHECK(word != key);
-  CHECK(script_language(word) == language_v8);
+  CHECK(script_language(word) == language_javascript);
   site.code = 0x201;  // other code at the same place
   CHECK(v8_word(key, &site) != word);
   site.offset = 9;
@@ -314,7 +314,7 @@ TEST_CASE("v8: keys differ by each number") {
   CHECK(key != v8_key(2, 2, 3));
   CHECK(key != v8_key(1, 3, 3));
   CHECK(key != v8_key(1, 2, 4));
-  CHECK(script_language(v8_key(~0U, ~0U, ~0U)) == language_v8);
+  CHECK(script_language(v8_key(~0U, ~0U, ~0U)) == language_javascript);
   CHECK(script_code(key) != 0);
 }
 

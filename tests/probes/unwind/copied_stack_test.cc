@@ -113,7 +113,7 @@ TEST_CASE("functions of an interpreter are put before the loop that holds their 
 
 TEST_CASE(
     "a stack with code that V8 or Java has made is marked: their functions are not in a copy") {
-  for (const bpf::language language : {bpf::language_v8, bpf::language_java}) {
+  for (const bpf::language language : {bpf::language_javascript, bpf::language_java}) {
     Made made;
     made.words = {0, word_at(4), 0x2000, 0, 0, 0x3000};
     made.stack.ip = 0x1000;

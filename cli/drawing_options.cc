@@ -46,26 +46,25 @@ std::vector<std::string> looks_given(const po::variables_map& values) {
   return given;
 }
 
-void warn_of_unused_looks(const po::variables_map& values, std::string_view format) {
+void warn_of_unused_looks(const po::variables_map& values, const Output& output) {
   std::string list;
   for (const DrawingRow& row : drawing_rows()) {
     if (!is_given(values, row)) continue;
-    if (format == "html" && row.of == DrawingRow::Of::svg)
+    if (output.is(as_page) && row.of == DrawingRow::Of::svg)
       std::cerr << "memflame: --" << row.name
                 << " is ignored: it is for SVG, a page has every frame\n";
-    if ((format == "png" || format == "pdf") && std::string_view(row.name) == "nameattr")
-      std::cerr << "memflame: --nameattr is ignored: " << format << " has no tooltips and links\n";
+    if (output.is(as_image) && !output.is(with_links) && row.of == DrawingRow::Of::links)
+      std::cerr << "memflame: --" << row.name << " is ignored: " << output.name
+                << " has no tooltips and links\n";
     const bool used = row.of == DrawingRow::Of::every_format ||
-                      (format == "text" && row.of == DrawingRow::Of::boxes) ||
+                      (output.is(as_cells) && row.of == DrawingRow::Of::boxes) ||
                       (std::string_view(row.name) == "blame" && wants_modules(values));
     if (!used) list.append(list.empty() ? "--" : ", --").append(row.name);
   }
-  constexpr std::array<std::string_view, 4> pictures{"svg", "html", "png", "pdf"};
-  const bool is_picture = std::find(pictures.begin(), pictures.end(), format) != pictures.end();
-  if (format == "text" && !list.empty())
+  if (output.is(as_cells) && !list.empty())
     std::cerr << "memflame: ignored, as text has only cells: " << list << "\n";
-  else if (!is_picture && !list.empty())
-    std::cerr << "memflame: ignored, as " << format << " is not a picture: " << list << "\n";
+  else if (!output.is(as_image) && !output.is(as_page) && !list.empty())
+    std::cerr << "memflame: ignored, as " << output.name << " is not a picture: " << list << "\n";
 }
 
 void take_looks(const po::variables_map& values, RenderOptions& render, bool own_sort) {

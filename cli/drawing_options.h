@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/profile.h"
+#include "render/output.h"
 #include "render/picture/options.h"
 #include "render/transform.h"
 
@@ -27,6 +28,6 @@ Transform transform_of(const boost::program_options::variables_map& values);
 
 // Warns about given options that mean nothing for a format.
 void warn_of_unused_looks(const boost::program_options::variables_map& values,
-                          std::string_view format);
+                          const Output& output);
 
 }  // namespace memflame

@@ -190,7 +190,7 @@ std::vector<DrawingRow> make_drawing_rows() {
        nullptr, every_format},
       {"factor", text, "X", "multiply figures by X", nullptr, every_format},
       {"nameattr", text, "FILE", "tooltips and links of functions: name TAB title=… TAB href=…",
-       set_attributes},
+       set_attributes, DrawingRow::Of::links},
       {"verdicts", text, "WHETHER",
        "mark what leaks, on or off: of recordings (default: on), and of alloc and kernel while "
        "they "

@@ -17,8 +17,9 @@ namespace memflame {
 
 struct DrawingRow {
   enum class Takes : uint8_t { nothing, text, number };
-  // The formats that the option changes. `boxes`: of pictures, and of text in cells.
-  enum class Of : uint8_t { boxes, pictures, svg, every_format };
+  // The formats that the option changes. `boxes`: of pictures, and of text in cells; `links`: of
+  // pictures with links and tooltips.
+  enum class Of : uint8_t { boxes, pictures, links, svg, every_format };
   using Set = void (*)(const boost::program_options::variable_value& given, RenderOptions& render);
 
   const char* name;

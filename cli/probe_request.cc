@@ -258,8 +258,8 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   std::string format;
   take(values, "format", format);
   request.format = &output_for(format, request.output);
-  warn_of_unused_looks(values, request.format->name);
-  fit_terminal(values, request.format->name, request.output, request.render);
+  warn_of_unused_looks(values, *request.format);
+  fit_terminal(values, *request.format, request.output, request.render);
   request.marks_verdicts = wants_verdicts(probe, request);
   options.ages |= request.marks_verdicts;
   return request;

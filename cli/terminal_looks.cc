@@ -41,9 +41,9 @@ bool locale_is_utf8() {
   return false;
 }
 
-void fit_terminal(const po::variables_map& values, std::string_view format, const std::string& path,
+void fit_terminal(const po::variables_map& values, const Output& output, const std::string& path,
                   RenderOptions& render) {
-  if (format != "text") return;
+  if (!output.is(as_cells)) return;
   render.utf8 = locale_is_utf8();
   const bool on_terminal = (path.empty() || path == "-") && ::isatty(STDOUT_FILENO) != 0;
   render.truecolour = on_terminal && has_truecolour();

@@ -204,7 +204,7 @@ int run_timeline(const Arguments& arguments) {
   options.top = static_cast<size_t>(number_between(values, "top", 10, 0, most_stacks));
   options.points = static_cast<size_t>(number_between(values, "points", 450, 2, most_points));
   options.between = range_between(values);
-  refuse_picture_on_terminal(path, output.name);
+  if (output.is_picture) refuse_terminal(path, output.suffix);
   require_writable(path);
 
   Timeline timeline = is_store_address(file) ? timeline_of_store(file, values, options)

@@ -21,8 +21,8 @@ namespace {
 
 void warn_of_left_out(const Written& written, const Profile& profile) {
   Output output = written.format;
-  // Folded text may hold more than one column; before and after tell what has changed.
-  if (output.name == "folded" &&
+  // Before and after tell what has changed.
+  if (output.is(if_asked) &&
       (written.render.all_values || (difference_of(profile) && !written.render.one_value)))
     output.holds |= columns;
   if (written.render.compat) output.holds |= marks;  // the user chose which marks it has
@@ -96,13 +96,13 @@ Written written_as(const boost::program_options::variables_map& values,
   if (format.empty() && path.empty()) format = standard;
   Written written{output_for(format, path), path, render_options(values)};
   written.transform = transform_of(values);
-  warn_of_unused_looks(values, written.format.name);
-  fit_terminal(values, written.format.name, path, written.render);
+  warn_of_unused_looks(values, written.format);
+  fit_terminal(values, written.format, path, written.render);
   written.render.one_value = values.count("value") != 0;
   written.render.threads = threads_of(values);
   written.render.compat = values.count("compat") != 0;
   check_render_options(written.render);
-  refuse_picture_on_terminal(path, written.format.name);
+  if (written.format.is(as_image)) refuse_terminal(path, written.format.suffix);
   require_writable(path);
   return written;
 }

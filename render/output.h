@@ -38,6 +38,12 @@ enum Holds : uint32_t {
   verdicts = 2048,  // on stacks
   // Frames that stacks share, once: the size does not depend on how deep the stacks are.
   sharing = 4096,
+  // How it is looked at, which decides about options and terminals:
+  as_image = 8192,     // in a file of its own, as an image
+  as_page = 16384,     // with all that is drawn, however small
+  with_links = 32768,  // of boxes, and tooltips
+  as_cells = 65536,    // of a terminal
+  if_asked = 131072,   // several columns if they are asked for, as also a difference has
 };
 
 struct Output {
@@ -46,6 +52,8 @@ struct Output {
   std::string_view help;
   void (*write)(std::ostream& out, const Profile& profile, const RenderOptions& options);
   uint32_t holds;
+
+  bool is(Holds what) const { return (holds & what) != 0; }
 };
 
 std::span<const Output> outputs();

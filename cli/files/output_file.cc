@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -266,13 +267,15 @@ std::string numbered_name(const std::string& path, std::string_view suffix, unsi
   return path.substr(0, at) + "." + std::to_string(number) + path.substr(at);
 }
 
-void refuse_picture_on_terminal(const std::string& path, std::string_view format) {
-  const bool is_picture = format == "svg" || format == "png" || format == "pdf";
-  if (!is_stdout(path) || !is_picture || ::isatty(STDOUT_FILENO) == 0) return;
-  const std::string kind = format == "svg" ? "an SVG" : format == "png" ? "a PNG" : "a PDF";
-  const std::string file = "graph." + std::string(format);
-  throw Error(kind + " is not for a terminal: add -o " + file + ", or redirect with '> " + file +
-                  "' (or use --format text)",
+void refuse_terminal(const std::string& path, std::string_view suffix) {
+  if (!is_stdout(path) || ::isatty(STDOUT_FILENO) == 0) return;
+  std::string kind(suffix.substr(1));
+  for (char& letter : kind) letter = static_cast<char>(std::toupper(letter));
+  // By the name of its first letter: an SVG, a PDF.
+  const bool is_vowel = std::string_view("AEFHILMNORSX").find(kind[0]) != std::string_view::npos;
+  const std::string file = "graph" + std::string(suffix);
+  throw Error((is_vowel ? "an " : "a ") + kind + " is not for a terminal: add -o " + file +
+                  ", or redirect with '> " + file + "' (or use --format text)",
               ExitCode::usage);
 }
 

@@ -49,7 +49,7 @@ void remove_output(const std::string& path);
 // Refuses early what would fail late: a missing or unwritable folder.
 void require_writable(const std::string& path);
 
-// Throws Error (usage) if an SVG, PNG or PDF would be written to a terminal.
-void refuse_picture_on_terminal(const std::string& path, std::string_view format);
+// Throws Error (usage) if a picture, of a file with this suffix, would be written to a terminal.
+void refuse_terminal(const std::string& path, std::string_view suffix);
 
 }  // namespace memflame

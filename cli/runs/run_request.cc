@@ -31,7 +31,8 @@ namespace {
 
 // Finds now what would otherwise fail after an hour of measuring.
 void check_outputs(const Request& request) {
-  if (request.format != nullptr) refuse_picture_on_terminal(request.output, request.format->name);
+  if (request.format != nullptr && request.format->is(as_image))
+    refuse_terminal(request.output, request.format->suffix);
   require_writable(request.output);
   require_writable(request.summary);
   check_render_options(request.render);

@@ -7,7 +7,8 @@ namespace memflame {
 namespace {
 
 constexpr TimelineOutput timeline_table[] = {
-#define OUTPUT(name, suffix, help) {#name, suffix, help, write_timeline_##name},
+#define OUTPUT(name, suffix, help, is_picture) \
+  {#name, suffix, help, write_timeline_##name, is_picture},
 #include "render/timeline/timeline_outputs.def"
 #undef OUTPUT
 };

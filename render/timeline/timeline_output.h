@@ -19,7 +19,7 @@ struct TimelineLooks {
   bool own_scales = false;  // each stack fills its band; else all have one scale
 };
 
-#define OUTPUT(name, suffix, help)                                        \
+#define OUTPUT(name, suffix, help, is_picture)                            \
   void write_timeline_##name(std::ostream& out, const Timeline& timeline, \
                              const TimelineLooks& looks);
 #include "render/timeline/timeline_outputs.def"
@@ -30,6 +30,7 @@ struct TimelineOutput {
   std::string_view suffix;  // of a file that is written in it
   std::string_view help;
   void (*write)(std::ostream& out, const Timeline& timeline, const TimelineLooks& looks);
+  bool is_picture;
 };
 
 std::span<const TimelineOutput> timeline_outputs();

@@ -115,7 +115,9 @@ std::string likely_format(std::string_view head) {
 
 Profile read_as(const Input& input, Source& source, const ReadOptions& options) {
   if (!options.refuse_truncated) source.accept_cut();
-  Profile profile = limit_frames(input.read(source, options), options.max_frames);
+  ReadOptions asks = options;
+  asks.likely = likely_format;
+  Profile profile = limit_frames(input.read(source, asks), options.max_frames);
   require_stacks(profile, source);
   if (const std::string missing = source.missing(); !missing.empty())
     profile.meta.notes.push_back(source.name() + ": " + missing);

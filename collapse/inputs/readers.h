@@ -35,6 +35,8 @@ struct ReadOptions {
   std::optional<ValueType> type{};
   size_t columns = 0;  // how many numbers end a folded line; 0 = detect
   unsigned threads = 1;
+  // What an input with this beginning seems to be; "" if unknown. Null: not to be asked.
+  std::string (*likely)(std::string_view head) = nullptr;
   bool in_order = false;  // keep the order of the input (Profile::keep_order) if it has one
 
   // Frames at the root of each stack, if the input has them.

@@ -76,6 +76,7 @@ class FoldedReader {
   FoldedReader(Source& source, const ReadOptions& options)
       : source_(source),
         refuse_truncated_(options.refuse_truncated),
+        likely_(options.likely),
         layout_(layout_of(source, options)),
         // A small text is not worth several threads, and the order of the input needs a single one.
         threads_(source.head().size() < Source::head_size || options.in_order
@@ -183,7 +184,7 @@ class FoldedReader {
   }
 
   std::string likely() const {
-    const std::string what = likely_format(source_.head());
+    const std::string what = likely_ == nullptr ? "" : likely_(source_.head());
     return what.empty() ? "" : "; it looks like " + what;
   }
 
@@ -205,6 +206,7 @@ class FoldedReader {
 
   Source& source_;
   const bool refuse_truncated_;
+  std::string (*const likely_)(std::string_view head);
   const FoldedLayout layout_;
   const unsigned threads_;
   FoldedTree tree_;

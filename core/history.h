@@ -158,6 +158,17 @@ struct History {
   bool is_complete = false;
 };
 
+// What a run keeps no longer of many processes that have ended: what they left is that of other
+// stacks from now on. Their places in the tables of a history are used again.
+struct Leaving {
+  struct Stack {
+    RawStackId from, into;  // `into` has the same names; none: nobody knows
+  };
+  std::vector<Stack> stacks;
+  std::vector<TrackId> tracks;
+  bool empty() const { return stacks.empty() && tracks.empty(); }
+};
+
 // The columns that probes which follow blocks have, and from which verdicts are made.
 struct BlockColumns {
   size_t live = 0, live_count = 0, total = 0, total_count = 0;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/languages.h"
+#include "core/paged.h"
 #include "core/profile.h"
 
 namespace memflame {
@@ -181,7 +182,7 @@ struct Recording {
   std::vector<ValueType> types;
   size_t shown = 0;
   std::vector<Module> modules{Module{}};  // [0] is none, as for every id
-  std::vector<Space> spaces{Space{}};
+  Paged<Space> spaces{Space{}};
   std::vector<ScriptCode> scripts{ScriptCode{}};
   std::vector<RawStack> stacks{RawStack{}};
   std::vector<Aggregate> sums;

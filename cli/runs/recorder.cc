@@ -48,17 +48,30 @@ bool Recorder::look(LiveRun& run, double seconds) {
     return true;
   }
   finish_writing(true);
+  let_go(run);
   const bool takes_events = writer_ && has_room();
   if (writer_ && !takes_events) run.wait_no_more();
   run.read_pss();
   std::optional<Look> look = axis_.look(run, seconds);
   if (look || (takes_events && run.waiting_events() >= events_of_a_chunk)) {
     EventBatch events = takes_events ? take_events(run) : EventBatch{};
-    if (look && (takes_events || run.waiting_events() == 0)) run.hand_over(axis_.tables());
+    if (look && (takes_events || run.waiting_events() == 0))
+      leaving_ = run.hand_over(axis_.tables());
     add(std::move(look), std::move(events));
   }
   writing_since_ = seconds;
   return true;
+}
+
+// What was leaving has been written by now.
+void Recorder::let_go(LiveRun& run) {
+  const Leaving left = std::exchange(leaving_, {});
+  if (left.empty()) return;
+  run.let_go(left, axis_.tables());
+  if (ledger_) ledger_->forget(left.tracks);
+  for (const TrackId track : left.tracks)
+    if (const size_t place = track.index - 1; place < last_.rows.size())
+      std::ranges::fill(last_.rows.values_of(place), 0);
 }
 
 // While much waits to be written, events stay where they are, and become a gap if they are many.
@@ -114,6 +127,7 @@ std::future<std::string> Recorder::picture(LiveRun&, double) {
 
 void Recorder::end(LiveRun& run, double) {
   finish_writing(true);
+  let_go(run);
   Look look = axis_.last(run);
   const uint64_t time_ns = look.time_ns;
   add(std::move(look), take_events(run));
@@ -152,6 +166,7 @@ void Recorder::add(std::optional<Look> look, EventBatch events) {
         if (const auto& point = events.checkpoint)
           attempt([&] { writer_->add_checkpoint(now, point->time_ns, point->blocks); });
         if (look) attempt([&] { writer_->add(now, *look); });
+        if (!leaving_.empty()) attempt([&] { writer_->leave(now, leaving_); });
         if (problem) throw Error(*problem);
       });
 }

@@ -50,6 +50,7 @@ class Recorder : public Watcher {
 
  private:
   void add(std::optional<Look> look, EventBatch events);
+  void let_go(LiveRun& run);
   void follow(const Look& look);
   EventBatch take_events(LiveRun& run);
   bool is_writing() const;
@@ -72,6 +73,7 @@ class Recorder : public Watcher {
   unsigned marks_ = 0;
   uint64_t lost_events_ = 0;
   std::vector<Mark> waiting_marks_;
+  Leaving leaving_;            // is being written
   double writing_since_ = 0;   // seconds since counting began
   std::future<void> writing_;  // last member: ends before what it uses
 };

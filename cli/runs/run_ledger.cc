@@ -22,7 +22,7 @@ void RunLedger::add(LiveRun& run, const Look& look) {
   ledger_->add(look, axis_.tables().tracks);
   ledger_->forget(run.forget(look, axis_.tables()));
   // One for each process that ever was; names come from the recording at the end.
-  axis_.tables().recording.spaces = std::vector<Space>();
+  axis_.tables().recording.spaces = Paged<Space>();
   seconds_ = static_cast<double>(look.time_ns) / 1e9;
 }
 

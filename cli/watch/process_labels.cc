@@ -142,7 +142,7 @@ ProcessLabels::ProcessLabels(Labels templates, ValueOf value_of)
   labels_.push_back(&*different_.insert(read([](std::string_view) { return ""; })).first);
 }
 
-void ProcessLabels::learn(const std::vector<Space>& spaces) {
+void ProcessLabels::learn(const Paged<Space>& spaces) {
   for (size_t i = labels_.size(); i < spaces.size(); ++i) {
     const Space& space = spaces[i];
     Labels labels = read([&](std::string_view name) {

@@ -41,7 +41,7 @@ class ProcessLabels {
   ProcessLabels(const ProcessLabels&) = delete;
   ProcessLabels& operator=(const ProcessLabels&) = delete;
 
-  void learn(const std::vector<Space>& spaces);
+  void learn(const Paged<Space>& spaces);
   // A space that is not known has those that need no process.
   const Labels& of(SpaceId space) const {
     return *labels_[space.index < labels_.size() ? space.index : 0];

@@ -69,6 +69,7 @@ bool ChunkHead::is_known() const {
     case ChunkKind::scripts:
     case ChunkKind::nodes:
     case ChunkKind::stacks:
+    case ChunkKind::same_names:
     case ChunkKind::tracks:
     case ChunkKind::looks:
     case ChunkKind::marks:

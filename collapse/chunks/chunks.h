@@ -39,6 +39,7 @@ enum class ChunkKind : uint32_t {
   scripts = chunk_letters("SCRI"),
   nodes = chunk_letters("NODE"),
   stacks = chunk_letters("STAC"),
+  same_names = chunk_letters("SAME"),
   tracks = chunk_letters("TRAC"),
   looks = chunk_letters("LOOK"),
   marks = chunk_letters("MARK"),
@@ -58,8 +59,8 @@ enum class ChunkKind : uint32_t {
 // The tables, in an order in which none refers to a later one.
 inline constexpr std::array table_kinds{
     ChunkKind::texts,   ChunkKind::modules, ChunkKind::spaces, ChunkKind::mappings,
-    ChunkKind::scripts, ChunkKind::nodes,   ChunkKind::stacks, ChunkKind::threads,
-    ChunkKind::tracks,  ChunkKind::marks,
+    ChunkKind::scripts, ChunkKind::nodes,   ChunkKind::stacks, ChunkKind::same_names,
+    ChunkKind::threads, ChunkKind::tracks,  ChunkKind::marks,
 };
 
 // Whether a chunk has events, or what belongs to them.

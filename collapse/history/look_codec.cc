@@ -131,7 +131,6 @@ std::string LookEncoder::encode(std::span<const Look> looks) {
 
 void LookEncoder::encode_rows(std::span<const Look> looks, ByteWriter& out) {
   for (const Look& look : looks) out.number(look.rows.size());
-  uint32_t last = 0;
   for (const Look& look : looks) {
     uint32_t before = 0;
     for (const Look::Row& row : look.rows) {
@@ -140,13 +139,11 @@ void LookEncoder::encode_rows(std::span<const Look> looks, ByteWriter& out) {
       out.number(row.track.index - before);
       before = row.track.index;
     }
-    last = std::max(last, before);
   }
-  if (!has(TrackId{last})) figures_.resize((size_t{last} + 1) * columns_, 0);
   for (size_t column = 0; column < columns_; ++column)
     for (const Look& look : looks)
       for (const Look::Row& row : look.rows) {
-        int64_t& figure = figures(row.track)[column];
+        int64_t& figure = figures_.of(row.track)[column];
         out.step(figure, row.values[column]);
         figure = row.values[column];
       }
@@ -241,10 +238,7 @@ void LookDecoder::decode_rows(ByteReader& in, const LookLimits& limits, MemoryBu
     }
     last = std::max(last, track);
   }
-  if (const size_t size = (last + 1) * columns_; size > figures_.size()) {
-    budget.take((size - figures_.size()) * sizeof(int64_t));
-    figures_.resize(size, 0);
-  }
+  budget.take(figures_.bytes_for(TrackId{static_cast<uint32_t>(last)}));
   // The columns hold differences, which become figures row by row.
   for (size_t column = 0; column < columns_; ++column)
     for (Look& look : looks) {
@@ -253,7 +247,7 @@ void LookDecoder::decode_rows(ByteReader& in, const LookLimits& limits, MemoryBu
     }
   for (Look& look : looks)
     for (size_t i = 0; i < look.rows.size(); ++i) {
-      const std::span<int64_t> known = figures(look.rows.tracks()[i]),
+      const std::span<int64_t> known = figures_.of(look.rows.tracks()[i]),
                                values = look.rows.values_of(i);
       for (size_t column = 0; column < columns_; ++column)
         values[column] = known[column] = sum(known[column], values[column]);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collapse/chunks/bytes.h"
+#include "collapse/history/last_figures.h"
 #include "core/history.h"
 
 namespace memflame {
@@ -20,15 +21,12 @@ namespace memflame {
 // What the next look is told against.
 class LookState {
  public:
-  LookState(size_t columns, size_t gauges) : columns_(columns), gauges_(gauges, 0) {}
+  LookState(size_t columns, size_t gauges)
+      : columns_(columns), gauges_(gauges, 0), figures_(columns) {}
+  // Gives back the memory for tracks whose figures are zero.
+  void give_back_zeros() { figures_.give_back_zeros(); }
 
  protected:
-  // The figures of a track, zero at first.
-  std::span<int64_t> figures(TrackId track) {
-    return std::span(figures_).subspan(size_t{track.index} * columns_, columns_);
-  }
-  bool has(TrackId track) const { return (size_t{track.index} + 1) * columns_ <= figures_.size(); }
-
   // The cells that a survey with these stretches has if nothing was allocated or freed since the
   // one before.
   std::vector<Look::Cell> expected(std::span<const uint64_t> stretches) const;
@@ -36,7 +34,7 @@ class LookState {
   size_t columns_;
   uint64_t time_ns_ = 0;
   std::vector<int64_t> gauges_;
-  std::vector<int64_t> figures_;
+  LastFigures figures_;
   std::vector<uint64_t> stretches_;  // of the last survey
   std::vector<Look::Cell> cells_;
 };

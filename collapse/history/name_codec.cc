@@ -51,7 +51,8 @@ void name_groups(size_t first, size_t end, ChunkKind kind, ChunkList& out, Write
 
 }  // namespace
 
-std::vector<Chunk> name_chunks(const Recording& recording, TextWriter& texts) {
+std::vector<Chunk> name_chunks(const Recording& recording, std::span<const RawStackId> stacks,
+                               TextWriter& texts) {
   if (recording.frames.size() != recording.stacks.size()) return {};
   Interner<SymbolRow, SymbolRowId, SymbolRowHash> symbols;
   std::vector<std::vector<uint32_t>> symbols_of(recording.locations.size());
@@ -94,8 +95,9 @@ std::vector<Chunk> name_chunks(const Recording& recording, TextWriter& texts) {
               });
   Interner<NamedNode, NamedNodeId, NamedNodeHash> nodes;
   std::vector<uint32_t> leaves;
-  leaves.reserve(recording.frames.size());
-  for (const std::vector<LocationId>& frames : recording.frames) {
+  leaves.reserve(stacks.size());
+  for (const RawStackId stack : stacks) {
+    const std::vector<LocationId>& frames = recording.frames[stack.index];
     uint32_t node = 0;
     for (size_t i = frames.size(); i-- > 0;)
       node = nodes.intern({.caller = node, .location = frames[i]}).index;
@@ -134,6 +136,8 @@ bool NameReader::take(ChunkKind kind, ByteReader& in) {
       return groups(&NameReader::nodes);
     case ChunkKind::named_stacks:
       return groups(&NameReader::stacks);
+    case ChunkKind::same_names:
+      return groups(&NameReader::same_names);
     default:
       return false;
   }
@@ -225,6 +229,12 @@ void NameReader::stacks(ByteReader& in) {
   for (size_t i = 0; i < count; ++i, ++stacks_) {
     node = in.step(node);
     // The memory of the frames was counted when the stack was read.
+    if (node == 0 && stacks_ < recording_.stacks.size() &&
+        same_names_.contains(static_cast<uint32_t>(stacks_))) {
+      nameless_.push_back(static_cast<uint32_t>(stacks_));
+      recording_.frames.emplace_back();
+      continue;
+    }
     if (node >= nodes_.size() || stacks_ >= recording_.stacks.size() ||
         nodes_[node].depth != recording_.stacks[stacks_].pcs.size())
       throw DamagedChunk("it names a stack that cannot be");
@@ -232,6 +242,33 @@ void NameReader::stacks(ByteReader& in) {
     frames.reserve(nodes_[node].depth);
     for (auto at = static_cast<uint32_t>(node); at != 0; at = nodes_[at].caller)
       frames.push_back(nodes_[at].location);
+  }
+}
+
+void NameReader::same_names(ByteReader& in) {
+  std::vector<uint64_t> stacks(in.count());
+  budget_.take(4 * stacks.size() * sizeof(uint64_t));
+  uint64_t before = 0;
+  for (uint64_t& stack : stacks)
+    stack = before += in.number_below(recording_.stacks.size(), "a stack");
+  for (const uint64_t stack : stacks) {
+    const uint64_t other = in.number_below(recording_.stacks.size(), "a stack");
+    if (stack >= recording_.stacks.size() ||
+        recording_.stacks[stack].pcs.size() != recording_.stacks[other].pcs.size())
+      throw DamagedChunk("it has stacks of the same names that cannot have them");
+    same_names_.emplace(static_cast<uint32_t>(stack), static_cast<uint32_t>(other));
+  }
+}
+
+void NameReader::finish() {
+  are_all_named_ = true;
+  for (const uint32_t stack : nameless_) {
+    const uint32_t other = same_names_.at(stack);
+    const size_t depth = recording_.stacks[stack].pcs.size();
+    if (other < recording_.frames.size() && recording_.frames[other].size() == depth)
+      recording_.frames[stack] = recording_.frames[other];
+    else
+      are_all_named_ = false;  // the other has none itself
   }
 }
 

@@ -6,6 +6,7 @@
 // process and on the time, so the trie of addresses does not tell.
 #pragma once
 
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -14,8 +15,10 @@
 
 namespace memflame {
 
-// None if the recording was not symbolized.
-std::vector<Chunk> name_chunks(const Recording& recording, TextWriter& texts);
+// None if the recording was not symbolized. `stacks`: those of the recording by their ids in the
+// file; none for one of which ChunkKind::same_names tells.
+std::vector<Chunk> name_chunks(const Recording& recording, std::span<const RawStackId> stacks,
+                               TextWriter& texts);
 
 class NameReader {
  public:
@@ -23,9 +26,11 @@ class NameReader {
       : recording_(recording), texts_(texts), budget_(budget) {}
   // Takes a chunk if it is one of names. Throws DamagedChunk.
   bool take(ChunkKind kind, ByteReader& in);
+  // All was read: stacks of ended processes get the names of those that stand for them.
+  void finish();
   // Whether all stacks have their names.
   bool is_complete() const {
-    return stacks_ != 0 && stacks_ == recording_.stacks.size() &&
+    return stacks_ != 0 && stacks_ == recording_.stacks.size() && are_all_named_ &&
            recording_.frames.size() == recording_.stacks.size();
   }
 
@@ -44,6 +49,7 @@ class NameReader {
   const SymbolList& symbol_list(ByteReader& in, size_t size);
   void nodes(ByteReader& in);
   void stacks(ByteReader& in);
+  void same_names(ByteReader& in);
 
   Recording& recording_;
   TextTableReader& texts_;
@@ -53,6 +59,9 @@ class NameReader {
   std::unordered_map<std::vector<uint32_t>, SymbolList, IdsHash> lists_;
   std::vector<Node> nodes_{Node{}};
   size_t stacks_ = 0;
+  std::unordered_map<uint32_t, uint32_t> same_names_;  // a stack, and another one
+  std::vector<uint32_t> nameless_;                     // stacks that have the names of others
+  bool are_all_named_ = false;
 };
 
 }  // namespace memflame

@@ -200,14 +200,16 @@ class HistoryReader {
     state_.is_cut = !ended_;
     state_.is_damaged = !damage_.empty();
     state_.bytes = place_;
+    names_.finish();
     state_.has_names = names_.is_complete();
     if (!are_names_reached_) reach_names();
     if (!state_.has_names) {
       recording.frames.clear();
       recording.locations.assign(1, Location{});
     }
-    for (Space& space : recording.spaces)
-      if (space.forked_from.index >= recording.spaces.size()) space.forked_from = {};
+    for (size_t i = 0; i < recording.spaces.size(); ++i)
+      if (SpaceId& from = recording.spaces[i].forked_from; from.index >= recording.spaces.size())
+        from = {};
     const uint64_t last_ns = history_.looks.back().time_ns;
     if (!ended_) recording.meta.seconds = static_cast<double>(last_ns) / 1e9;
     note_end(last_ns);

@@ -61,7 +61,9 @@ NamedFile with_names(std::string bytes, const std::string& name, const SymbolSou
   }
   bytes.resize(state.names.byte);
   TextWriter texts(state.names.texts);
-  std::vector<Chunk> chunks = name_chunks(recording, texts);
+  std::vector<RawStackId> stacks;
+  for (uint32_t i = 0; i < recording.stacks.size(); ++i) stacks.push_back(RawStackId{i});
+  std::vector<Chunk> chunks = name_chunks(recording, stacks, texts);
   if (!state.is_cut) {
     const Recording end = named_end(recording, state.end, state.end_losses, before, notes_before);
     chunks.push_back({.kind = ChunkKind::end, .content = encode_end(end, end.meta)});

@@ -17,8 +17,10 @@
 #include <vector>
 
 #include "collapse/chunks/chunks.h"
+#include "collapse/history/growing_ids.h"
 #include "core/history.h"
 #include "core/interner.h"
+#include "core/paged.h"
 
 namespace memflame {
 
@@ -69,7 +71,13 @@ class TableWriter {
   // number of modules and mappings, which are compared with what was written.
   std::vector<Chunk> changes(const History& history);
 
+  // Others may have the places of what leaves from now on. All of that was written; now it is told
+  // which stacks have the same names.
+  std::vector<Chunk> leave(const Leaving& leaving);
+
   TextWriter& texts() { return texts_; }
+  const GrowingIds<RawStackId>& stacks() const { return stacks_; }
+  const GrowingIds<TrackId>& tracks() const { return tracks_; }
 
  private:
   struct SpaceSeen {
@@ -77,20 +85,24 @@ class TableWriter {
     std::vector<uint64_t> mappings;
   };
   void modules(std::span<const Module> all, ChunkList& out);
-  void spaces(std::span<const Space> all, ChunkList& out);
-  void mappings(std::span<const Space> all, ChunkList& out);
+  void spaces(const Paged<Space>& all, ChunkList& out);
+  void mappings(const Paged<Space>& all, ChunkList& out);
   void scripts(std::span<const ScriptCode> all, ChunkList& out);
   void stacks(std::span<const RawStack> all, ChunkList& out);
   void nodes(ChunkList& out);
+  uint32_t node_in_file(AddressNodeId id) const { return id ? nodes_before_ + id.index : 0; }
   void threads(std::span<const Thread> all, ChunkList& out);
   void tracks(std::span<const Track> all, ChunkList& out);
 
   TextWriter texts_;
   std::vector<uint64_t> modules_{0};
-  std::vector<SpaceSeen> spaces_{SpaceSeen{}};
+  Paged<SpaceSeen> spaces_{SpaceSeen{}};
   std::vector<uint64_t> threads_{0};
   Interner<AddressNode, AddressNodeId, AddressNodeHash> nodes_;
-  size_t scripts_written_ = 1, nodes_written_ = 1, stacks_written_ = 1, tracks_written_ = 1;
+  uint32_t nodes_before_ = 0;  // in the file, of those that are not known here any more
+  GrowingIds<RawStackId> stacks_;
+  GrowingIds<TrackId> tracks_;
+  size_t scripts_written_ = 1, nodes_written_ = 1;
   uint64_t address_ = 0, time_ns_ = 0;  // of the last node, of the last stack
 };
 

@@ -8,12 +8,12 @@ namespace memflame {
 namespace {
 
 // A row of a table that grows at its end, or replaces an earlier row.
-template <class Row>
-Row& row_at(std::vector<Row>& table, uint64_t index, uint64_t first, MemoryBudget& budget) {
+template <class Table>
+auto& row_at(Table& table, uint64_t index, uint64_t first, MemoryBudget& budget) {
   if (index < first || index > table.size()) throw DamagedChunk("it has a row that cannot be");
   if (index < table.size()) return table[index];
   next_index(table.size());
-  budget.take(2 * sizeof(Row));
+  budget.take(2 * sizeof(table[0]));
   return table.emplace_back();
 }
 

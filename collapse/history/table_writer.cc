@@ -9,6 +9,7 @@ namespace memflame {
 namespace {
 
 constexpr size_t rows_of_a_group = 8192;
+constexpr size_t most_nodes = size_t{1} << 18U;
 
 uint64_t hash_of(const Module& module) {
   const uint64_t file = mix(mix(module.device, module.inode), static_cast<uint64_t>(module.kind));
@@ -106,11 +107,14 @@ void TableWriter::modules(std::span<const Module> all, ChunkList& out) {
   });
 }
 
-void TableWriter::spaces(std::span<const Space> all, ChunkList& out) {
+void TableWriter::spaces(const Paged<Space>& all, ChunkList& out) {
   std::vector<uint32_t> changed;
-  spaces_.resize(std::max(spaces_.size(), all.size()));
+  const size_t written = spaces_.size();
+  spaces_.resize(std::max(written, all.size()));
   for (uint32_t i = 1; i < all.size(); ++i)
-    if (const uint64_t hash = hash_of(all[i]); std::exchange(spaces_[i].hash, hash) != hash)
+    if (i < written && !all.is_used(i))
+      spaces_.reset(i);  // it ended long ago; the file keeps what it was
+    else if (const uint64_t hash = hash_of(all[i]); std::exchange(spaces_[i].hash, hash) != hash)
       changed.push_back(i);
   in_groups<uint32_t>(changed, ChunkKind::spaces, out, [&](auto rows, ByteWriter& bytes) {
     for (const uint32_t i : rows) bytes.number(i);
@@ -122,12 +126,13 @@ void TableWriter::spaces(std::span<const Space> all, ChunkList& out) {
   });
 }
 
-void TableWriter::mappings(std::span<const Space> all, ChunkList& out) {
+void TableWriter::mappings(const Paged<Space>& all, ChunkList& out) {
   struct Changed {
     uint32_t space = 0, place = 0;
   };
   std::vector<Changed> changed;
   for (uint32_t s = 1; s < all.size(); ++s) {
+    if (!all.is_used(s)) continue;
     const std::vector<Mapping>& mappings = all[s].mappings;
     std::vector<uint64_t>& seen = spaces_[s].mappings;
     seen.resize(std::max(seen.size(), mappings.size()), 0);
@@ -173,28 +178,31 @@ void TableWriter::scripts(std::span<const ScriptCode> all, ChunkList& out) {
 }
 
 void TableWriter::stacks(std::span<const RawStack> all, ChunkList& out) {
-  const std::span<const RawStack> added = all.subspan(std::min(stacks_written_, all.size()));
-  stacks_written_ = all.size();
+  const std::vector<uint32_t> added = stacks_.take_new(all.size(), [&](uint32_t place) {
+    const RawStack& stack = all[place];
+    return stack.space || !stack.pcs.empty() || !stack.note.empty();
+  });
   std::vector<uint32_t> leaves;
   leaves.reserve(added.size());
-  for (const RawStack& stack : added) {
+  for (const uint32_t place : added) {
+    const RawStack& stack = all[place];
     AddressNodeId node;
     for (size_t i = stack.pcs.size(); i-- > 0;) node = nodes_.intern({node, stack.pcs[i]});
-    leaves.push_back(node.index);
+    leaves.push_back(node_in_file(node));
   }
   nodes(out);
-  in_groups<RawStack>(added, ChunkKind::stacks, out, [&](auto rows, ByteWriter& bytes) {
+  in_groups<uint32_t>(added, ChunkKind::stacks, out, [&](auto rows, ByteWriter& bytes) {
     const auto first = static_cast<size_t>(rows.data() - added.data());
-    for (const RawStack& stack : rows) bytes.number(stack.space.index);
-    for (const RawStack& stack : rows)
-      bytes.step(std::exchange(time_ns_, stack.time_ns), stack.time_ns);
+    for (const uint32_t i : rows) bytes.number(all[i].space.index);
+    for (const uint32_t i : rows)
+      bytes.step(std::exchange(time_ns_, all[i].time_ns), all[i].time_ns);
     uint64_t before = 0;
     for (size_t i = first; i < first + rows.size(); ++i)
       bytes.step(std::exchange(before, leaves[i]), leaves[i]);
-    for (const RawStack& stack : rows) bytes.number(stack.kernel_pcs);
-    for (const RawStack& stack : rows) bytes.number(static_cast<uint64_t>(stack.stop));
-    for (const RawStack& stack : rows) bytes.number(texts_.id(stack.note));
-    for (const RawStack& stack : rows) bytes.number(texts_.id(stack.leaf));
+    for (const uint32_t i : rows) bytes.number(all[i].kernel_pcs);
+    for (const uint32_t i : rows) bytes.number(static_cast<uint64_t>(all[i].stop));
+    for (const uint32_t i : rows) bytes.number(texts_.id(all[i].note));
+    for (const uint32_t i : rows) bytes.number(texts_.id(all[i].leaf));
   });
 }
 
@@ -204,11 +212,38 @@ void TableWriter::nodes(ChunkList& out) {
     added.push_back(static_cast<uint32_t>(nodes_written_));
   in_groups<uint32_t>(added, ChunkKind::nodes, out, [&](auto rows, ByteWriter& bytes) {
     const auto node = [&](uint32_t i) { return nodes_[AddressNodeId{i}]; };
-    for (const uint32_t i : rows)
-      bytes.number(uint64_t{i - node(i).caller.index} << 1U | (node(i).pc.is_return ? 1U : 0U));
+    for (const uint32_t i : rows) {
+      const uint64_t up = node_in_file(AddressNodeId{i}) - node_in_file(node(i).caller);
+      bytes.number(up << 1U | (node(i).pc.is_return ? 1U : 0U));
+    }
     for (const uint32_t i : rows)
       bytes.step(std::exchange(address_, node(i).pc.addr), node(i).pc.addr);
   });
+}
+
+std::vector<Chunk> TableWriter::leave(const Leaving& leaving) {
+  std::vector<std::pair<uint32_t, uint32_t>> moved;
+  for (const auto& [from, into] : leaving.stacks)
+    if (stacks_[from] && stacks_[into])
+      moved.emplace_back(stacks_[from].index, stacks_[into].index);
+  std::ranges::sort(moved);
+  for (const Leaving::Stack& stack : leaving.stacks) stacks_.leave(stack.from);
+  for (const TrackId track : leaving.tracks) tracks_.leave(track);
+  // Programs that are executed have addresses of their own.
+  if (nodes_.size() > most_nodes) {
+    nodes_before_ += static_cast<uint32_t>(nodes_.size() - 1);
+    nodes_ = {};
+    nodes_written_ = 1;
+  }
+  ChunkList out;
+  in_groups<std::pair<uint32_t, uint32_t>>(
+      moved, ChunkKind::same_names, out, [&](auto rows, ByteWriter& bytes) {
+        uint64_t before = 0;
+        for (const auto& [from, into] : rows)
+          bytes.number(from - std::exchange(before, uint64_t{from}));
+        for (const auto& [from, into] : rows) bytes.number(into);
+      });
+  return out.take();
 }
 
 void TableWriter::threads(std::span<const Thread> all, ChunkList& out) {
@@ -226,14 +261,16 @@ void TableWriter::threads(std::span<const Thread> all, ChunkList& out) {
 }
 
 void TableWriter::tracks(std::span<const Track> all, ChunkList& out) {
-  const std::span<const Track> added = all.subspan(std::min(tracks_written_, all.size()));
-  tracks_written_ = all.size();
-  in_groups<Track>(added, ChunkKind::tracks, out, [&](auto rows, ByteWriter& bytes) {
+  const std::vector<uint32_t> added =
+      tracks_.take_new(all.size(), [&](uint32_t place) { return bool{all[place].stack}; });
+  in_groups<uint32_t>(added, ChunkKind::tracks, out, [&](auto rows, ByteWriter& bytes) {
     uint64_t before = 0;
-    for (const Track& track : rows)
-      bytes.step(std::exchange(before, track.stack.index), uint64_t{track.stack.index});
-    for (const Track& track : rows) bytes.number(track.space.index);
-    for (const Track& track : rows) bytes.number(texts_.id(track.group));
+    for (const uint32_t i : rows) {
+      const uint64_t stack = stacks_[all[i].stack].index;
+      bytes.step(std::exchange(before, stack), stack);
+    }
+    for (const uint32_t i : rows) bytes.number(all[i].space.index);
+    for (const uint32_t i : rows) bytes.number(texts_.id(all[i].group));
   });
 }
 

@@ -71,7 +71,12 @@ void HistoryWriter::append(std::span<const Chunk> chunks) {
 void HistoryWriter::add(const History& so_far, const Look& look) {
   append(tables_.changes(so_far));
   append_culled();
-  const Chunk chunk{.kind = ChunkKind::looks, .content = content_of(look, encoder_)};
+  const bool is_same = tables_.tracks().are_places();
+  const Chunk chunk{
+      .kind = ChunkKind::looks,
+      .content = content_of(
+          is_same ? look : in_file(look, tables_.tracks(), std::exchange(left_, {}), columns_),
+          encoder_)};
   const uint64_t before = bytes();
   append({&chunk, 1});
   look_bytes_ += bytes() - before;
@@ -79,6 +84,16 @@ void HistoryWriter::add(const History& so_far, const Look& look) {
   if (!makes_room(0)) refuse_stacks();
   flush();
   last_ns_ = look.time_ns;
+}
+
+void HistoryWriter::leave(const History& so_far, const Leaving& leaving) {
+  append(tables_.changes(so_far));
+  for (const TrackId track : leaving.tracks)
+    if (const TrackId written = tables_.tracks()[track]) left_.push_back(written);
+  append(tables_.leave(leaving));
+  encoder_.give_back_zeros();
+  if (!makes_room(0)) refuse_stacks();
+  flush();
 }
 
 void HistoryWriter::mark(const Mark& mark) {
@@ -91,6 +106,13 @@ void HistoryWriter::mark(const Mark& mark) {
 void HistoryWriter::add_events(const History& so_far, std::span<const Event> events) {
   if (!takes_events_ || events.empty()) return;
   append(tables_.changes(so_far));
+  if (tables_.stacks().are_places()) return add_in_file(events);
+  std::vector<Event> written(events.begin(), events.end());
+  for (Event& event : written) event.stack = tables_.stacks()[event.stack];
+  add_in_file(written);
+}
+
+void HistoryWriter::add_in_file(std::span<const Event> events) {
   if (!culler_) return write_events(events);
   culler_->add(events);
   write_events(culler_->take());
@@ -133,7 +155,9 @@ void HistoryWriter::add_checkpoint(const History& so_far, uint64_t time_ns,
   append(tables_.changes(so_far));
   write_held_events();
   if (!takes_events_) return;
-  const std::vector<Chunk> chunks = events_.checkpoint(time_ns, blocks);
+  std::vector<LiveBlock> written(blocks.begin(), blocks.end());
+  for (LiveBlock& block : written) block.stack = tables_.stacks()[block.stack];
+  const std::vector<Chunk> chunks = events_.checkpoint(time_ns, written);
   add_of_events(chunks, time_ns, time_ns);
 }
 
@@ -161,7 +185,7 @@ void HistoryWriter::finish(const History& run) {
   append(tables_.changes(run));
   write_held_events();
   append_culled();
-  std::vector<Chunk> last = name_chunks(run.recording, tables_.texts());
+  std::vector<Chunk> last = name_chunks(run.recording, tables_.stacks().places(), tables_.texts());
   last.push_back(
       {.kind = ChunkKind::end, .content = encode_end(run.recording, run.recording.meta)});
   // Looks are not given up for names that take most of the room.

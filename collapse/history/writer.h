@@ -40,8 +40,11 @@ class HistoryWriter {
                 HistoryLimits limits = {}, EventOptions events = {});
 
   // Adds a look; what is new in the tables of `so_far` is written first. Its tables of the calls
-  // before must be a prefix of these, but modules, spaces and mappings may have changed.
+  // before must be a prefix of these, but modules, spaces and mappings may have changed, and what
+  // has left may have made room for others.
   void add(const History& so_far, const Look& look);
+  // What leaves after all that was added: its figures are zero from the next look on.
+  void leave(const History& so_far, const Leaving& leaving);
   void mark(const Mark& mark);
 
   // Add events, in the order of time; what is new in the tables of `so_far` is written first, as
@@ -67,6 +70,7 @@ class HistoryWriter {
 
  private:
   void append(std::span<const Chunk> chunks);
+  void add_in_file(std::span<const Event> events);
   void write_events(std::span<const Event> events);
   void write_held_events();
   void append_culled();
@@ -89,6 +93,7 @@ class HistoryWriter {
   ChunkPacker packer_;
   TableWriter tables_;
   LookEncoder encoder_;
+  std::vector<TrackId> left_;  // tracks of the file, until the next look
   EventEncoder events_;
   std::optional<EventCuller> culler_;  // with EventOptions::cull_ns
   uint64_t look_bytes_ = 0;

@@ -14,7 +14,7 @@ QueryValue id_or_null(Id<Tag> id) {
 }
 
 const Space& space_of(QueryRun& run, SpaceId id) {
-  const std::vector<Space>& spaces = run.recording().spaces;
+  const Paged<Space>& spaces = run.recording().spaces;
   return spaces[id.index < spaces.size() ? id.index : 0];
 }
 

@@ -13,7 +13,7 @@ const RawStack& raw_stack_of_row(QueryRun& run, size_t row) {
   return run.recording().stacks[row + 1];
 }
 const Space& space_of_stack(QueryRun& run, size_t row) {
-  const std::vector<Space>& spaces = run.recording().spaces;
+  const Paged<Space>& spaces = run.recording().spaces;
   const SpaceId space = raw_stack_of_row(run, row).space;
   return spaces[space.index < spaces.size() ? space.index : 0];
 }

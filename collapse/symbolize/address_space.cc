@@ -50,7 +50,7 @@ const Mapping* MappingIndex::find(uint64_t address, uint64_t time_ns) const {
   return newest;
 }
 
-AddressSpaces::AddressSpaces(const std::vector<Space>& spaces)
+AddressSpaces::AddressSpaces(const Paged<Space>& spaces)
     : spaces_(spaces), mappings_(spaces.size()) {}
 
 Place AddressSpaces::find(SpaceId space, uint64_t address, uint64_t time_ns) {

@@ -41,14 +41,14 @@ class MappingIndex {
 class AddressSpaces {
  public:
   // `spaces` must outlive this and must not move.
-  explicit AddressSpaces(const std::vector<Space>& spaces);
+  explicit AddressSpaces(const Paged<Space>& spaces);
 
   // The newest mapping over `address` at `time_ns`; if the space has none, that of the space it was
   // forked from, as of the fork.
   Place find(SpaceId space, uint64_t address, uint64_t time_ns);
 
  private:
-  const std::vector<Space>& spaces_;
+  const Paged<Space>& spaces_;
   std::vector<std::optional<MappingIndex>> mappings_;  // built on first use
 };
 

@@ -2,6 +2,7 @@
 #include "probes/alloc/alloc_events.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -33,17 +34,32 @@ uint64_t size_of(const bpf::begin_record& record) {
 
 RawStackId AllocEvents::stack(uint64_t key) {
   const auto [at, is_new] = stack_numbers_.try_emplace(key, static_cast<uint32_t>(stacks_.size()));
-  if (is_new) stacks_.push_back(key);
+  if (!is_new) return RawStackId{at->second};
+  // The blocks of a checkpoint that is being made have numbers, too.
+  if (!table_.is_begun())
+    std::ranges::move(std::exchange(forgotten_, {}), std::back_inserter(free_));
+  if (free_.empty()) {
+    stacks_.push_back(key);
+  } else {
+    at->second = free_.back();
+    free_.pop_back();
+    stacks_[at->second] = key;
+  }
   return RawStackId{at->second};
 }
 
+void AllocEvents::forget(std::span<const uint32_t> stack_numbers) {
+  for (const uint32_t number : stack_numbers) stack_numbers_.erase(stacks_[number]);
+  forgotten_.insert(forgotten_.end(), stack_numbers.begin(), stack_numbers.end());
+}
+
 ThreadId AllocEvents::thread(uint32_t tid, SpaceId space) {
-  ThreadId& id = threads_[tid];
-  if (!id) {
+  Living& living = threads_[tid];
+  if (!living.id) {
     std::string name = read_comm(static_cast<pid_t>(tid));
-    id = log_.new_thread(space, tid, std::move(name));
+    living = {.id = log_.new_thread(space, tid, std::move(name)), .space = space};
   }
-  return id;
+  return living.id;
 }
 
 void AllocEvents::begin(const bpf::begin_record& record, bool is_plain) {
@@ -56,7 +72,7 @@ void AllocEvents::begin(const bpf::begin_record& record, bool is_plain) {
               .stack = stack(record.stack),
               .address = address_of(record.address),
               .size = size_of(record)};
-  if (is_new) unplaced_.emplace_back(event.thread, event.stack);
+  if (is_new) unplaced_.push_back({event.thread, record.tid, event.stack});
   if (!is_plain) {
     event.moved = static_cast<BlockNumber>(record.moved);
     if (record.moved != 0) event.kind = EventKind::move;
@@ -91,10 +107,9 @@ void AllocEvents::end(const bpf::end_record& record, bool is_plain) {
 }
 
 void AllocEvents::end(SpaceId space, uint64_t time_ns) {
-  ended_.insert(space.index);
-  std::erase_if(threads_, [&](const auto& thread) {
-    return log_.threads()[thread.second.index].space == space;
-  });
+  if (ended_.size() <= space.index) ended_.resize(space.index + 1);
+  ended_[space.index] = true;
+  std::erase_if(threads_, [&](const auto& thread) { return thread.second.space == space; });
   log_.add({.kind = EventKind::end_of_space, .time_ns = log_.since_start(time_ns), .space = space});
 }
 
@@ -123,7 +138,7 @@ void AllocEvents::read(const LoadedProbe& probe, TableCheckpoint::Table table) {
   const bool is_moving = table == TableCheckpoint::Table::moving;
   probe.object.for_each<bpf::block_key, bpf::block>(
       is_moving ? "moving" : "blocks", [&](const bpf::block_key& key, const bpf::block& block) {
-        if (block.number == 0) return;
+        if (block.number == 0 || has_ended(SpaceId{key.space})) return;
         // As records have it.
         const uint64_t size = std::min(block.size, largest_told_size);
         table_.add({.block = number_of(block.number),
@@ -147,10 +162,9 @@ SpaceId AllocEvents::space_of(const StackLog& stacks, RawStackId stack) const {
 
 Checkpoint AllocEvents::checkpoint(const StackLog& stacks) {
   // What an ended process left stays in the table, but its story is told.
-  Checkpoint made{
-      .time_ns = 0, .blocks = table_.take([&](const LiveBlock& block, SpaceId space) {
-        return ended_.contains(space ? space.index : space_of(stacks, block.stack).index);
-      })};
+  Checkpoint made{.time_ns = 0, .blocks = table_.take([&](const LiveBlock& block, SpaceId space) {
+                    return has_ended(space ? space : space_of(stacks, block.stack));
+                  })};
   for (LiveBlock& block : made.blocks) block.allocated_ns = log_.since_start(block.allocated_ns);
   live_ = static_cast<int64_t>(made.blocks.size());
   return made;
@@ -158,7 +172,14 @@ Checkpoint AllocEvents::checkpoint(const StackLog& stacks) {
 
 // Allocations do not say of which process they are; their stacks do.
 void AllocEvents::place_threads(const StackLog& stacks) {
-  for (const auto& [thread, stack] : unplaced_) log_.place(thread, space_of(stacks, stack));
+  for (const Unplaced& thread : unplaced_) {
+    const SpaceId space = space_of(stacks, thread.stack);
+    log_.place(thread.id, space);
+    const auto living = threads_.find(thread.tid);
+    if (living == threads_.end() || living->second.id != thread.id) continue;
+    living->second.space = space;
+    if (has_ended(space)) threads_.erase(living);  // another thread may get its number
+  }
   unplaced_.clear();
 }
 

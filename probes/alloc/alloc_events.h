@@ -9,9 +9,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <unordered_map>
-#include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "probes/alloc/bpf/config.h"
@@ -36,10 +35,12 @@ class AllocEvents : public EventFeed {
   void end(SpaceId space, uint64_t time_ns) override;
   EventBatch take(const LoadedProbe& probe, const StackLog& stacks,
                   const std::function<void()>& drain) override;
+  void forget(std::span<const uint32_t> stack_numbers) override;
   uint64_t stack_key(uint32_t number) const override { return stacks_[number]; }
   uint32_t stack_numbers() const override { return static_cast<uint32_t>(stacks_.size()); }
 
  private:
+  bool has_ended(SpaceId space) const { return space.index < ended_.size() && ended_[space.index]; }
   ThreadId thread(uint32_t tid, SpaceId space);
   RawStackId stack(uint64_t key);
   void see_losses(const LoadedProbe& probe, uint64_t now_ns);
@@ -59,10 +60,20 @@ class AllocEvents : public EventFeed {
   uint64_t next_try_ns_ = 0;                              // to make a checkpoint
   std::unordered_map<uint64_t, uint32_t> stack_numbers_;  // by key
   std::vector<uint64_t> stacks_{0};                       // keys
-  std::unordered_map<uint32_t, ThreadId> threads_;        // that live, by tid
+  std::vector<uint32_t> forgotten_, free_;  // numbers that others may have later, or now
+  struct Living {
+    ThreadId id;
+    SpaceId space;  // none while it is unplaced
+  };
+  std::unordered_map<uint32_t, Living> threads_;  // by tid
   // Threads of which only allocations are known so far, with the stack of one.
-  std::vector<std::pair<ThreadId, RawStackId>> unplaced_;
-  std::unordered_set<uint32_t> ended_;  // spaces
+  struct Unplaced {
+    ThreadId id;
+    uint32_t tid = 0;
+    RawStackId stack;
+  };
+  std::vector<Unplaced> unplaced_;
+  std::vector<bool> ended_;  // by space
 };
 
 }  // namespace memflame

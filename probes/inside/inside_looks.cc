@@ -56,7 +56,7 @@ EventBatch InsideSession::take_events(History& history) {
 
 std::vector<TrackId> InsideSession::forget(const Look& look, History& history) {
   if (!options_.forgets_ended) {
-    const std::vector<SpaceId> ended = take_over_ended();
+    const std::vector<SpaceId> ended = take_over_ended().given_back;
     if (ended.empty()) return {};
     return looks(history).forget(one_of(ended), history);
   }
@@ -72,13 +72,22 @@ std::vector<TrackId> InsideSession::forget(const Look& look, History& history) {
   return looks(history).forget(is_gone, history);
 }
 
-void InsideSession::hand_over(const History& history) {
-  const std::vector<SpaceId> ended = take_over_ended();
-  if (!ended.empty() && looks_) looks_->leave(one_of(ended), history);
+Leaving InsideSession::hand_over(History& history) {
+  const Estates::Taken taken = take_over_ended();
+  if (taken.given_back.empty() || !looks_) return {};
+  processes_.spaces().add_estates_to(history.recording);
+  return looks_->leave(one_of(taken.given_back), taken.moves, log_, history);
+}
+
+// Stacks that live blocks name stay under their numbers, and have another place when they are asked
+// for again.
+void InsideSession::let_go(const Leaving& leaving, History& history) {
+  looks(history).let_go(leaving, history);
+  forget_stacks(stack_ids_, leaving);
 }
 
 // As Session::take_over_ended().
-std::vector<SpaceId> InsideSession::take_over_ended() {
+Estates::Taken InsideSession::take_over_ended() {
   if (options_.forgets_ended) return {};
   const std::vector<SpaceId> ended = estates_.due(processes_.spaces());
   if (ended.empty()) return {};
@@ -88,7 +97,7 @@ std::vector<SpaceId> InsideSession::take_over_ended() {
   move_figures(taken);
   log_.move(taken.moves, true, [](uint32_t, StackLog::Values&) {});
   processes_.spaces().give_back(taken.given_back);
-  return taken.given_back;
+  return taken;
 }
 
 // Stacks that no live block names make room for others.

@@ -74,7 +74,8 @@ class InsideSession : public LiveRun, private RunFigures {
   size_t waiting_events() const override { return events_ ? events_->size() : 0; }
   void read_pss() override { processes_.read_pss(); }
   std::vector<TrackId> forget(const Look& look, History& history) override;
-  void hand_over(const History& history) override;
+  Leaving hand_over(History& history) override;
+  void let_go(const Leaving& leaving, History& history) override;
   TrackId track_of(uint64_t key) const override;
   Recording so_far() override;
   Losses losses() const override {
@@ -153,7 +154,7 @@ class InsideSession : public LiveRun, private RunFigures {
   // to be full.
   void breathe();
   void name_stacks();
-  std::vector<SpaceId> take_over_ended();
+  Estates::Taken take_over_ended();
   void move_figures(Estates::Taken& taken);
   Looks& looks(History& history);
   std::vector<ProcessWaste> waste_now();

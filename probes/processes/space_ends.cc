@@ -59,6 +59,12 @@ void Spaces::begin_estate(SpaceId id, SpaceId like) {
   estate.end_ns = ended.end_ns;
 }
 
+void Spaces::add_estates_to(Recording& recording) const {
+  recording.spaces.resize(std::max<size_t>(recording.spaces.size(), next_));
+  for (const auto& [number, space] : spaces_)
+    if (space.space.pid == 0) recording.spaces[number] = space.space;
+}
+
 void Spaces::add_code(SpaceId estate, const Mapping& mapping) {
   std::vector<Mapping>& code = watched(estate).space.mappings;
   if (std::ranges::find(code, mapping) == code.end()) code.push_back(mapping);

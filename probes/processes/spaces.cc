@@ -213,21 +213,24 @@ void Spaces::sort_mappings(Space& space) {
 }
 
 // A frame that all stacks have says nothing.
-void Spaces::tell_cgroups_apart(std::vector<Space>& spaces) {
+void Spaces::tell_cgroups_apart(Paged<Space>& spaces) {
   std::set<std::string> cgroups;
-  for (const Space& space : spaces)
+  for (const Space& space : std::as_const(spaces))
     if (space.pid != 0) cgroups.insert(space.cgroup);
-  for (Space& space : spaces)
+  for (size_t i = 0; i < spaces.size(); ++i) {
+    if (!spaces.is_used(i)) continue;
+    Space& space = spaces[i];
     if (cgroups.size() < 2)
       space.cgroup.clear();
     else if (space.cgroup.empty() && (space.pid != 0 || !space.comm.empty()))
       space.cgroup = "[unknown cgroup]";
+  }
 }
 
 void Spaces::copy_to(Recording& recording, bool perf_maps) const {
   recording.modules = modules_.all();
   recording.scripts = scripts_.all();
-  recording.spaces.assign(next_, {});
+  recording.spaces = Paged<Space>(next_);
   for (auto [number, space] : spaces_) {
     if (perf_maps && space.space.pid != 0 && !space.ended) take_perf_map(space);
     sort_mappings(space.space);
@@ -243,7 +246,7 @@ void Spaces::finish(Recording& recording) {
   }
   recording.modules = modules_.release();
   recording.scripts = scripts_.all();
-  recording.spaces.assign(next_, {});
+  recording.spaces = Paged<Space>(next_);
   for (auto& [number, space] : spaces_) recording.spaces[number] = std::move(space.space);
   tell_cgroups_apart(recording.spaces);
 }

@@ -129,6 +129,8 @@ class Spaces {
   // Copies everything into the recording, which then is as if the run had ended. Perf maps may be
   // long, and are read again each time.
   void copy_to(Recording& recording, bool perf_maps = true) const;
+  // Adds those that stand for ended ones, and takes nothing away.
+  void add_estates_to(Recording& recording) const;
   // Moves everything into the recording; reads the perf maps of processes that still live.
   void finish(Recording& recording);
 
@@ -186,7 +188,7 @@ class Spaces {
   void forget_log(pid_t pid, uint64_t until_ns);
   static void take_perf_map(Watched& space);
   static void sort_mappings(Space& space);
-  static void tell_cgroups_apart(std::vector<Space>& spaces);
+  static void tell_cgroups_apart(Paged<Space>& spaces);
 
   std::map<uint32_t, Watched> spaces_;  // by their numbers
   uint32_t next_ = 1;                   // above all of these

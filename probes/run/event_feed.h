@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "probes/run/event_log.h"
 
@@ -24,6 +25,8 @@ class EventFeed {
   // What has come since the call before. `drain` reads what is in the ring, which comes back here.
   virtual EventBatch take(const LoadedProbe& probe, const StackLog& stacks,
                           const std::function<void()>& drain) = 0;
+  // No event that comes will have these numbers: others may get them.
+  virtual void forget(std::span<const uint32_t> stack_numbers) = 0;
   // The key of a stack, by its number in events, which are below stack_numbers().
   virtual uint64_t stack_key(uint32_t number) const = 0;
   virtual uint32_t stack_numbers() const = 0;

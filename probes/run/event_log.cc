@@ -2,6 +2,7 @@
 #include "probes/run/event_log.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace memflame {
@@ -20,8 +21,13 @@ void EventLog::add_to(Gap& gap, uint64_t count, uint64_t time_ns) {
 }
 
 ThreadId EventLog::new_thread(SpaceId space, uint32_t tid, std::string name) {
-  threads_.push_back({space, tid, std::move(name)});
-  return ThreadId{static_cast<uint32_t>(threads_.size() - 1)};
+  new_threads_.push_back({space, tid, std::move(name)});
+  return ThreadId{told_ + static_cast<uint32_t>(new_threads_.size() - 1)};
+}
+
+void EventLog::add_threads_to(std::vector<Thread>& known) {
+  told_ += static_cast<uint32_t>(new_threads_.size());
+  std::ranges::move(std::exchange(new_threads_, {}), std::back_inserter(known));
 }
 
 bool EventLog::wants_checkpoint(size_t live, uint64_t now_ns, bool is_last) const {

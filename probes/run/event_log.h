@@ -68,13 +68,10 @@ class EventLog {
   void lose_known(uint64_t count, uint64_t time_ns) { add_to(gap_, count, time_ns); }
 
   ThreadId new_thread(SpaceId space, uint32_t tid, std::string name);
-  const std::vector<Thread>& threads() const { return threads_; }
   // Appends those that are new; `known` has had the others from here, too.
-  void add_threads_to(std::vector<Thread>& known) const {
-    known.insert(known.end(), threads_.begin() + static_cast<std::ptrdiff_t>(known.size()),
-                 threads_.end());
-  }
-  void place(ThreadId thread, SpaceId space) { threads_[thread.index].space = space; }
+  void add_threads_to(std::vector<Thread>& known);
+  // For a thread that nobody was told of so far.
+  void place(ThreadId thread, SpaceId space) { new_threads_[thread.index - told_].space = space; }
 
   size_t size() const { return events_.size(); }
   bool has_gap() const { return gap_.has_value(); }
@@ -103,7 +100,8 @@ class EventLog {
   Gap gap_;                        // events did not fit
   Gap lost_;                       // lost before
   uint64_t since_checkpoint_ = 0;  // events
-  std::vector<Thread> threads_{Thread{}};
+  uint32_t told_ = 1;              // the first thread that nobody was told of
+  std::vector<Thread> new_threads_;
 };
 
 }  // namespace memflame

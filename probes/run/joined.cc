@@ -55,7 +55,8 @@ void join_recording(Recording& into, Recording from) {
   const std::vector<size_t> columns = columns_of(into, from);
   const uint32_t modules = append(into.modules, from.modules);
   const size_t first_space = into.spaces.size(), first_stack = into.stacks.size();
-  const uint32_t spaces = append(into.spaces, from.spaces);
+  const auto spaces = static_cast<uint32_t>(first_space - 1);
+  for (size_t i = 1; i < from.spaces.size(); ++i) into.spaces.push_back(std::move(from.spaces[i]));
   const uint32_t scripts = append(into.scripts, from.scripts);
   const uint32_t stacks = append(into.stacks, from.stacks);
   for (size_t i = first_space; i < into.spaces.size(); ++i) {

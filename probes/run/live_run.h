@@ -47,9 +47,11 @@ class LiveRun {
   // again for their figures. Otherwise only if there are many, and what they left is that of
   // estates then (probes/run/estates.h).
   virtual std::vector<TrackId> forget(const Look& /*look*/, History& /*history*/) { return {}; }
-  // The same for a history that keeps its tables: what many ended processes left is that of estates
-  // in the looks that follow, and no longer theirs. All events up to now must have been taken.
-  virtual void hand_over(const History& /*history*/) {}
+  // The same for a history that is being written: what many ended processes left is that of estates
+  // in the looks that follow, and no longer theirs. All events up to now must have been taken. Once
+  // all of that is written, let_go() gives back what leaves.
+  virtual Leaving hand_over(History& /*history*/) { return {}; }
+  virtual void let_go(const Leaving& /*leaving*/, History& /*history*/) {}
   // Reads PSS if it is time, for the looks that follow: PssReadings. What it costs is bounded
   // there, so it is not a part of a look, whose cost decides when the next one is taken.
   virtual void read_pss() = 0;

@@ -72,6 +72,18 @@ std::vector<Gauge> os_gauges() {
           {"pressure, %", Unit::count, 2}};
 }
 
+std::vector<uint32_t> forget_stacks(std::vector<RawStackId>& places, const Leaving& leaving) {
+  std::unordered_set<uint32_t> left;
+  for (const Leaving::Stack& stack : leaving.stacks) left.insert(stack.from.index);
+  std::vector<uint32_t> numbers;
+  for (uint32_t i = 0; i < places.size(); ++i) {
+    if (!places[i] || !left.contains(places[i].index)) continue;
+    places[i] = {};
+    numbers.push_back(i);
+  }
+  return numbers;
+}
+
 // Keeps the figures until the records that announce their stacks are read.
 class Looks::Collector : public Rows {
  public:
@@ -148,43 +160,60 @@ TrackId Looks::track(const StackLog& log, const Figures& figures, History& histo
   return track;
 }
 
-void Looks::leave(const IsGone& is_gone, const History& history) {
+// What is known of these spaces; their places stay as they are.
+Leaving Looks::take_out(const IsGone& is_gone, const History& history) {
   std::erase_if(ended_, [&](uint32_t space) { return is_gone(SpaceId{space}); });
   const auto is_track_gone = [&](const auto& entry) {
     return is_gone(history.tracks[entry.second.index].space);
   };
   std::erase_if(track_of_key_, is_track_gone);
-  std::erase_if(tracks_, is_track_gone);
-  std::erase_if(stacks_, [&](const auto& entry) {
-    return is_gone(history.recording.stacks[entry.second.index].space);
+  Leaving leaving;
+  std::erase_if(tracks_, [&](const auto& entry) {
+    if (!is_track_gone(entry)) return false;
+    leaving.tracks.push_back(entry.second);
+    return true;
   });
+  std::erase_if(stacks_, [&](const auto& entry) {
+    if (!is_gone(history.recording.stacks[entry.second.index].space)) return false;
+    leaving.stacks.push_back({entry.second, {}});
+    return true;
+  });
+  return leaving;
+}
+
+Leaving Looks::leave(const IsGone& is_gone, std::span<const StackMove> moves, const StackLog& log,
+                     History& history) {
+  std::unordered_map<uint32_t, RawStackId> into;
+  for (const StackMove& move : moves) {
+    const auto known = stacks_.find(move.from);
+    if (known == stacks_.end()) continue;
+    const RawStackId from = known->second;
+    const std::string leaf = history.recording.stacks[from.index].leaf;
+    into[from.index] = stack(log, move.to, history, leaf);
+  }
+  Leaving leaving = take_out(is_gone, history);
+  for (Leaving::Stack& stack : leaving.stacks)
+    if (const auto found = into.find(stack.from.index); found != into.end())
+      stack.into = found->second;
+  return leaving;
 }
 
 std::vector<TrackId> Looks::forget(const IsGone& is_gone, History& history) {
-  std::erase_if(ended_, [&](uint32_t space) { return is_gone(SpaceId{space}); });
-  const auto is_track_gone = [&](const auto& entry) {
-    return is_gone(history.tracks[entry.second.index].space);
-  };
-  std::erase_if(track_of_key_, is_track_gone);
-  std::vector<TrackId> tracks;
-  std::erase_if(tracks_, [&](const auto& entry) {
-    if (!is_track_gone(entry)) return false;
-    tracks.push_back(entry.second);
-    return true;
-  });
-  std::erase_if(stacks_, [&](const auto& entry) {
-    RawStack& stack = history.recording.stacks[entry.second.index];
-    if (!is_gone(stack.space)) return false;
-    stack = {};
-    free_stacks_.push_back(entry.second);
-    return true;
-  });
-  for (const TrackId track : tracks) {
+  Leaving leaving = take_out(is_gone, history);
+  let_go(leaving, history);
+  return std::move(leaving.tracks);
+}
+
+void Looks::let_go(const Leaving& leaving, History& history) {
+  for (const Leaving::Stack& stack : leaving.stacks) {
+    history.recording.stacks[stack.from.index] = {};
+    free_stacks_.push_back(stack.from);
+  }
+  for (const TrackId track : leaving.tracks) {
     history.tracks[track.index] = {};
     std::fill_n(last_.begin() + static_cast<std::ptrdiff_t>(track.index * columns_), columns_, 0);
   }
-  free_tracks_.insert(free_tracks_.end(), tracks.begin(), tracks.end());
-  return tracks;
+  free_tracks_.insert(free_tracks_.end(), leaving.tracks.begin(), leaving.tracks.end());
 }
 
 void Looks::add_changes(std::vector<int64_t>&& sums, Look& look) {

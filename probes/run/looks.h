@@ -26,6 +26,9 @@ namespace memflame {
 
 class RunFigures;
 
+// Numbers of stacks whose places in a history are given back, which are set to none.
+std::vector<uint32_t> forget_stacks(std::vector<RawStackId>& places, const Leaving& leaving);
+
 // What the OS says at each look, in this order.
 std::vector<Gauge> os_gauges();
 
@@ -43,8 +46,10 @@ class Looks {
                    const std::string& leaf = "");
   // See LiveRun::forget().
   std::vector<TrackId> forget(const IsGone& is_gone, History& history);
-  // See LiveRun::hand_over(): these spaces have no figures any more.
-  void leave(const IsGone& is_gone, const History& history);
+  // See LiveRun::hand_over(): these spaces have no figures any more. `moves`: of their stacks.
+  Leaving leave(const IsGone& is_gone, std::span<const StackMove> moves, const StackLog& log,
+                History& history);
+  void let_go(const Leaving& leaving, History& history);
   // The track of a stack's blocks; none if the stack has not been seen.
   TrackId track_of(const StackLog& log, uint64_t key) const;
 
@@ -56,6 +61,7 @@ class Looks {
     std::vector<int64_t> values;
   };
   class Collector;
+  Leaving take_out(const IsGone& is_gone, const History& history);
   static uint64_t known_key(const StackLog& log, uint64_t key);
   TrackId track(const StackLog& log, const Figures& figures, History& history);
   void add_changes(std::vector<int64_t>&& sums, Look& look);

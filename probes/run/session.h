@@ -76,7 +76,8 @@ class Session : public LiveRun, private RunFigures {
   size_t waiting_events() const override;
   void read_pss() override { processes_.read_pss(); }
   std::vector<TrackId> forget(const Look& look, History& history) override;
-  void hand_over(const History& history) override;
+  Leaving hand_over(History& history) override;
+  void let_go(const Leaving& leaving, History& history) override;
   TrackId track_of(uint64_t key) const override;
   Recording so_far() override;
   std::vector<pid_t> living() const override { return processes_.os().living(); }
@@ -143,7 +144,7 @@ class Session : public LiveRun, private RunFigures {
   const Scans* scans() const override { return are_scans_complete_ ? &scans_ : nullptr; }
   uint64_t unseen_frees() const override { return first().loaded.object.counters().unseen_frees; }
 
-  std::vector<SpaceId> take_over_ended();
+  Estates::Taken take_over_ended();
   Recording sums();
   Looks& looks(History& history);
 

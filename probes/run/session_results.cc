@@ -105,8 +105,8 @@ Look Session::look(History& history, bool survey) {
   return look;
 }
 
-// What ended processes left goes to estates. Returns the spaces of which nothing is kept any more.
-std::vector<SpaceId> Session::take_over_ended() {
+// What ended processes left goes to estates.
+Estates::Taken Session::take_over_ended() {
   if (options_.forgets_ended || !has_spaces() ||
       !std::ranges::all_of(probes_,
                            [](const auto& probe) { return probe->accounting->can_move(); }))
@@ -123,12 +123,12 @@ std::vector<SpaceId> Session::take_over_ended() {
                      probes_[probe]->accounting->add_event(values);
                    });
   processes_.spaces().give_back(taken.given_back);
-  return taken.given_back;
+  return taken;
 }
 
 std::vector<TrackId> Session::forget(const Look& look, History& history) {
   if (!options_.forgets_ended) {
-    const std::vector<SpaceId> ended = take_over_ended();
+    const std::vector<SpaceId> ended = take_over_ended().given_back;
     if (ended.empty()) return {};
     return looks(history).forget(one_of(ended), history);
   }
@@ -140,9 +140,17 @@ std::vector<TrackId> Session::forget(const Look& look, History& history) {
   return looks(history).forget(is_gone, history);
 }
 
-void Session::hand_over(const History& history) {
-  const std::vector<SpaceId> ended = take_over_ended();
-  if (!ended.empty() && looks_) looks_->leave(one_of(ended), history);
+Leaving Session::hand_over(History& history) {
+  const Estates::Taken taken = take_over_ended();
+  if (taken.given_back.empty() || !looks_) return {};
+  processes_.spaces().add_estates_to(history.recording);
+  return looks_->leave(one_of(taken.given_back), taken.moves, stacks_.log, history);
+}
+
+void Session::let_go(const Leaving& leaving, History& history) {
+  looks(history).let_go(leaving, history);
+  const std::vector<uint32_t> numbers = forget_stacks(event_stacks_, leaving);
+  if (EventFeed* const feed = first().accounting->events()) feed->forget(numbers);
 }
 
 TrackId Session::track_of(uint64_t key) const {

@@ -45,7 +45,7 @@ TEST_CASE("labels are read once for each space, and inherited where a process is
         if (pid != 1) return "";
         return name == "unit" ? "web.service" : "3";
       });
-  std::vector<Space> spaces(3);
+  Paged<Space> spaces(3);
   spaces[1].pid = 1;
   spaces[1].comm = "web";
   spaces[2].pid = 2;

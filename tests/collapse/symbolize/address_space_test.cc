@@ -11,8 +11,8 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
 
-std::vector<Space> space_of(std::vector<Mapping> mappings) {
-  std::vector<Space> spaces(2);
+Paged<Space> space_of(std::vector<Mapping> mappings) {
+  Paged<Space> spaces(2);
   spaces[1].mappings = std::move(mappings);
   return spaces;
 }
@@ -39,7 +39,7 @@ TEST_CASE("the newest mapping is found as if all were looked at") {
       m.from_ns = random() % 20;
       if (random() % 2 != 0) m.until_ns = m.from_ns + random() % 10;
     }
-    const std::vector<Space> spaces = space_of(mappings);
+    const Paged<Space> spaces = space_of(mappings);
     AddressSpaces index(spaces);
     for (uint64_t address = 0; address < 42; ++address)
       for (uint64_t time = 0; time < 32; ++time) {
@@ -56,7 +56,7 @@ TEST_CASE("mappings over each other are as quickly found as others") {
   for (uint64_t i = 0; i < count; ++i) {
     mappings[i] = {i, 2 * count - i, 0, {}, i, 2 * count - i};
   }
-  const std::vector<Space> spaces = space_of(mappings);
+  const Paged<Space> spaces = space_of(mappings);
   AddressSpaces index(spaces);
   for (uint64_t i = 0; i < count; ++i) {
     REQUIRE(index.find(SpaceId{1}, i, i).mapping == &spaces[1].mappings[i]);

@@ -5,7 +5,7 @@ import collections
 import json
 import re
 
-PACKAGES = ["openjdk-17-jdk-headless"]
+PACKAGES = ["openjdk-17-jdk-headless|openjdk-21-jdk-headless"]
 
 SOURCE = """
 import java.util.ArrayList;

@@ -38,7 +38,7 @@ print("ready", flush=True)
 total = 0
 while not __import__("select").select([sys.stdin], [], [], 0.01)[0]:
     total += len(bytes(1000))
-print(total > 0)
+print(total > 0, flush=True)
 os._exit(0)
 """
 

@@ -139,7 +139,7 @@ refused("add --inside", "--python-heap", "-p", target.pid, status=2)
 refused("add --inside", "--python-heap", "--collect", "kernel", "-p", target.pid, status=2)
 refused("no Python is in it", "--inside", "--python-heap", "-p", target.pid)
 with open(f"/proc/{target.pid}/maps", encoding="utf-8") as stream:
-    check("memflame" not in stream.read(), "nothing came into it")
+    check("memfd:memflame" not in stream.read(), "nothing came into it")
 target.work()
 target.end()
 refused("no process that was watched had Python", "--inside", "--python-heap", "--", "ls", path(""), status=125)

@@ -15,6 +15,7 @@ from lib import LONG, PATIENCE, check, equal, example, losses, path, spawn, wait
 
 CHECKED = os.environ["MEMFLAME_CHECKED"]
 WANTED = int(os.environ.get("MEMFLAME_VERIFIED_STACKS", "0"))
+LEAST = 1000  # stacks of a program that are worth a judgement
 SCALE = 50 if WANTED else 10 if LONG else 1
 PYTHON = f"""
 import json
@@ -98,11 +99,11 @@ def arguments(*command):
             path("stacks.summary"), "--", *command]
 
 
-def walk(name, *command, text=None, least=1000):
+def walk(name, *command, text=None, least=LEAST):
     if sys.argv[1:] and name not in sys.argv[1:]:
         return
     verified = Verified(name)
-    while not verified.walked or verified.walked < WANTED:
+    while verified.walked < max(WANTED, least):
         done = subprocess.run(arguments(*command), input=text, capture_output=True, text=True, timeout=20 * PATIENCE,
                               check=False, env={**os.environ, "PYTHONMALLOC": "malloc"})
         equal(f"exit status of {name}: {done.stderr}", done.returncode, 0)
@@ -117,7 +118,7 @@ def walk_redis(requests):
     verified = Verified("redis")
     words = [(b"SET", b"key:%d", b"%0200d"), (b"LPUSH", b"list:%d", b"%d"), (b"HSET", b"hash:%d", b"field", b"%050d"),
              (b"GET", b"key:%d"), (b"LRANGE", b"list:%d", b"0", b"10"), (b"SADD", b"set:%d", b"%d")]
-    while not verified.walked or verified.walked < WANTED:
+    while verified.walked < max(WANTED, LEAST):
         name = path("redis.socket")
         server = spawn(arguments("redis-server", "--port", "0", "--unixsocket", name, "--save", "", "--appendonly",
                                  "no", "--dir", path(".")), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -136,7 +137,7 @@ def walk_redis(requests):
             client.sendall(b"SHUTDOWN NOSAVE\r\n")
         equal("exit status of redis", server.wait(PATIENCE), 0)
         verified.add(path("stacks.summary"))
-    verified.judge(1000)
+    verified.judge(LEAST)
 
 
 walk("python3", sys.executable, "-c", PYTHON)

@@ -33,10 +33,10 @@ bool ZstdSections::unpack(Elf_Scn* section, size_t head) {
   GElf_Shdr header;
   GElf_Chdr packed;
   if (!is_packed(section, header, packed)) return true;
+  if (packed.ch_size == 0 || packed.ch_size > most_unpacked_bytes) return false;
+  if (elf_compress(section, 0, 0) > 0) return true;
   Elf_Data* data = elf_getdata(section, nullptr);
-  if (data == nullptr || data->d_buf == nullptr || data->d_size <= head || packed.ch_size == 0 ||
-      packed.ch_size > most_unpacked_bytes)
-    return false;
+  if (data == nullptr || data->d_buf == nullptr || data->d_size <= head) return false;
   auto content = std::make_unique_for_overwrite<std::byte[]>(packed.ch_size);
   const size_t size =
       ZSTD_decompress(content.get(), packed.ch_size,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Debug information that is packed with zstd (gcc -gz=zstd). libelf unpacks it from 0.189 on, and
-// then only if it was built so; Debian 12 has 0.188.
+// Debug information that is packed with zstd (gcc -gz=zstd). libelf unpacks it from 0.189 on, if it
+// was built so, and must do it itself then: it keeps what it has read. Debian 12 has 0.188.
 #pragma once
 
 #include <gelf.h>

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """leaks --fail-on: a leak fails a build, with reports that hold its exact bytes; what is known passes."""
 import json
+import re
 import xml.etree.ElementTree as xml
 
 from leaks_lib import Steps
@@ -77,7 +78,7 @@ def suppressions():
     check("one-time blocks of a library" in said and "_IO_file_doallocate" not in said, said)
     with open(path("report.txt"), encoding="utf-8") as stream:
         report = stream.read()
-    check("    kept: memory for exceptions, allocated once by a library, 71.0 KiB in 1 block" in report, report)
+    check(re.search("    kept: memory for exceptions, allocated once by a library, 7[12].0 KiB in 1 block", report), report)
     check("    leak: " in report.split("kept: memory for exceptions")[0], f"what leaks comes first: {report}")
     said = leaks("--fail-on", "leak", "--top", "100", "--no-builtin-suppressions", steps=(),
                  command=(example("leaky"), "1"), status=FOUND)

@@ -10,7 +10,7 @@ import time
 from lib import MEMFLAME, check, equal, example, path, spawn, wait_until
 from screen import Screen
 
-TALKER = "import sys, time\nprint('out', sys.stdin.read())\nprint('err', file=sys.stderr, flush=True)\n" \
+TALKER = "import sys, time\nprint('out', sys.stdin.read(), flush=True)\nprint('err', file=sys.stderr, flush=True)\n" \
          "time.sleep(float(sys.argv[1]))\nsys.exit(7)"
 
 

@@ -48,6 +48,7 @@ struct probe_state {
 ALWAYS_INLINE void before_thread_exit(u32 space) {}
 #include "../bpf/lifecycle.h"
 #include "bpf/calls.h"
+#include "bpf/clock.h"
 #include "bpf/first_touch.h"
 #include "bpf/frees.h"
 #include "bpf/own_samples.h"
@@ -92,8 +93,6 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
     // makes none.
     if (shape.leaf && !call->had_old && !own.trace) return no_return;
   }
-  // If a block ends here without a new one, it is the stack of its free.
-  call->key = p || (own.free_stacks && call->had_old) ? capture(ctx, process, 1) : 0;
   call->probability = p;
   call->size = size;
   call->alignment = alignment_asked_for(ctx, shape);
@@ -107,8 +106,12 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
   if (shape.own_end)
     bpf_probe_read_user(&call->return_slot, sizeof(call->return_slot), (void*)ctx->sp);
   if (own.check) check_family_of_call(call, ctx->sp);
+  // Last, so that little has to be kept on the program's stack meanwhile. If a block ends here
+  // without a new one, it is the stack of its free.
+  const int result = shape.own_end ? no_return : ask_for_return;
+  call->key = p || (own.free_stacks && call->had_old) ? capture(ctx, process, 1) : 0;
   call->sp = ctx->sp;
-  return shape.own_end ? no_return : ask_for_return;
+  return result;
 }
 
 // A block's usable size, if the word before it or the allocator's rules tell it.
@@ -223,21 +226,6 @@ ALWAYS_INLINE void on_throw(struct pt_regs* ctx, struct process* process) {
     abandon(call, process->space);
 }
 
-// With --max-overhead: measures what the programs cost the target. One run in sixteen is timed.
-enum { timed_runs = 16, longest_run_ns = 500000 };
-ALWAYS_INLINE u64 start_clock(void) {
-  if (!own.governed || bpf_get_prandom_u32() % timed_runs != 0) return 0;
-  return bpf_ktime_get_ns();
-}
-
-ALWAYS_INLINE void stop_clock(u64 start) {
-  if (!start) return;
-  const u64 ns = bpf_ktime_get_ns() - start;
-  if (ns > longest_run_ns) return;  // something else ran meanwhile
-  COUNT(own[alloc_timed_runs], 1);
-  COUNT(own[alloc_timed_ns], ns);
-}
-
 ALWAYS_INLINE int on_action(struct pt_regs* ctx, struct process* process, struct call_shape shape) {
   switch (shape.action) {
     case action_allocate:
@@ -282,6 +270,15 @@ ALWAYS_INLINE int on_return_probe(struct pt_regs* ctx) {
   return 0;
 }
 
+// Entry and return in one program, where the kernel has session probes. Its result at the entry
+// says whether the return is wanted. At the entry rip is the probed address. It takes
+// the verifier longest, so it is the first one: others are loaded meanwhile.
+SEC("uprobe")
+int memflame_alloc_session(struct pt_regs* ctx) {
+  if (ctx->ip == bpf_get_func_ip(ctx)) return on_entry(ctx, 0);
+  return on_return_probe(ctx);
+}
+
 SEC("uprobe")
 int memflame_alloc_enter(struct pt_regs* ctx) {
   on_entry(ctx, 0);
@@ -309,11 +306,3 @@ int memflame_touch_kernel(struct bpf_raw_tracepoint_args* ctx) {
 
 SEC("uretprobe")
 int memflame_alloc_return(struct pt_regs* ctx) { return on_return_probe(ctx); }
-
-// Entry and return in one program, where the kernel has session probes. Its result at the entry
-// says whether the return is wanted. At the entry rip is the probed address.
-SEC("uprobe")
-int memflame_alloc_session(struct pt_regs* ctx) {
-  if (ctx->ip == bpf_get_func_ip(ctx)) return on_entry(ctx, 0);
-  return on_return_probe(ctx);
-}

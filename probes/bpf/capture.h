@@ -85,15 +85,12 @@ __attribute__((noinline)) u64 announce(u32 number, u64 hash) {
   return hash;
 }
 
-// The user part of capture(): `stack` has its space and its kernel frames, whose hash is `hash`.
-__attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 hash) {
-  struct scratch* scratch = scratch_at(number);
-  if (!scratch) return 0;
-  struct stack_record* stack = &scratch->stack;
+// A function of its own, so that what it needs of the program's stack is free again when functions
+// are nested to the limit: all of them together have 512 bytes.
+static __attribute__((noinline)) int begin_walk(struct scratch* scratch, struct code_slot* slot,
+                                                u32 entry) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  struct code_slot* slot = code_of(code, stack->space);
-  // Not on the program's own stack: all functions together have 512 bytes of it.
   struct walk* walk = &scratch->walk;
   walk->at.ip = regs->ip;
   walk->at.sp = regs->sp;
@@ -111,6 +108,17 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
   if (!entry && task->utask) leave_uprobes_page(task, walk);
   scratch->ip = walk->at.ip;
   scratch->returned = !walk->at.exact;
+  return 0;
+}
+
+// The user part of capture(): `stack` has its space and its kernel frames, whose hash is `hash`.
+__attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 hash) {
+  struct scratch* scratch = scratch_at(number);
+  if (!scratch) return 0;
+  struct stack_record* stack = &scratch->stack;
+  struct code_slot* slot = code_of(code, stack->space);
+  struct walk* walk = &scratch->walk;
+  begin_walk(scratch, slot, entry);
   scratch->code = code;
   if (config.scripts) {
     scratch->chain.count = 0;

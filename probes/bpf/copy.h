@@ -25,6 +25,42 @@ ALWAYS_INLINE struct scratch* scratch_at(u32 number) {
   return bpf_map_lookup_elem(&scratches, &at);
 }
 
+// What loops over a copy's parts work on. As functions of bpf_loop() they are verified once.
+struct copying {
+  struct copy_record* record;
+  u64 sp;
+  u64 next;  // struct return_instance*
+  u32 at, limit;
+  u32 bytes, missing, returns;
+};
+
+static int copy_return(u32 turn, struct copying* copying) {
+  struct return_instance* instance = (void*)copying->next;
+  if (turn >= max_copied_returns || !instance) return 1;
+  copying->record->pending[turn].slot = BPF_CORE_READ(instance, stack);
+  copying->record->pending[turn].address = BPF_CORE_READ(instance, orig_ret_vaddr);
+  copying->next = (u64)BPF_CORE_READ(instance, next);
+  copying->returns = turn + 1;
+  return 0;
+}
+
+// Page by page: reading fails beyond the end of the stack, and in buffers that were never touched.
+static int copy_page(u32 turn, struct copying* copying) {
+  u32 at = copying->at, limit = copying->limit;
+  if (turn >= max_copy_bytes / 4096 || at >= limit || at > max_copy_bytes - 4096) return 1;
+  u64 from = copying->sp + at;
+  u32 piece = 4096 - (from & 4095);
+  if (piece > limit - at) piece = limit - at;
+  long failed = bpf_probe_read_user(copying->record->stack + at, piece & 4095 ? piece & 4095 : 4096,
+                                    (void*)from);
+  copying->at = at + piece;
+  if (failed)
+    copying->missing |= 1U << turn;
+  else
+    copying->bytes = at + piece;
+  return 0;
+}
+
 // Sends registers and stack of the current task, to be walked in user space. `key` stands for the
 // stack; with `checks`, it is the hash of the stack, which was walked already. Returns the key; 0
 // if it could not be sent.
@@ -69,38 +105,20 @@ __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 key, u32 chec
   record->returned = scratch->returned;
   record->unknown = scratch->walk.unknown ? row_address(&scratch->walk.at) : 0;
   record->kernel_frames = stack->kernel_frames;
-  for (int i = 0; i < max_kernel_frames; ++i) record->kernel[i] = stack->pcs[i];
-  struct trampolines pending = trampolines_of(task);
-  u32 returns = 0;
-  for (; returns < max_copied_returns && pending.next; ++returns) {
-    struct return_instance* instance = (void*)pending.next;
-    record->pending[returns].slot = BPF_CORE_READ(instance, stack);
-    record->pending[returns].address = BPF_CORE_READ(instance, orig_ret_vaddr);
-    pending.next = (u64)BPF_CORE_READ(instance, next);
-  }
-  record->returns = returns;
-  // Page by page: reading fails beyond the end of the stack, and in buffers that were never
-  // touched.
-  u32 bytes = 0, at = 0, missing = 0, limit = config.copy_bytes;
+  bpf_probe_read_kernel(record->kernel, sizeof(record->kernel), stack->pcs);
+  struct copying copying = {.record = record,
+                            .sp = regs->sp,
+                            .next = trampolines_of(task).next,
+                            .limit = config.copy_bytes};
+  bpf_loop(max_copied_returns, copy_return, &copying, 0);
+  record->returns = copying.returns;
   // Above the start of the first thread's stack are the program's arguments and environment.
   u64 begin = BPF_CORE_READ(task, mm, start_stack) + 64;
-  if (regs->sp < begin && begin - regs->sp < limit) limit = begin - regs->sp;
-  for (int i = 0; i < max_copy_bytes / 4096 && at < limit; ++i) {
-    u32 piece = 4096 - ((regs->sp + at) & 4095);
-    if (piece > limit - at) piece = limit - at;
-    if (at > max_copy_bytes - 4096) break;
-    asm volatile("%0 &= 0xffff" : "+r"(at));
-    long failed = bpf_probe_read_user(record->stack + at, piece & 4095 ? piece & 4095 : 4096,
-                                      (void*)(regs->sp + at));
-    at += piece;
-    // Without a branch, which the verifier would follow both ways sixteen times over.
-    u32 is_missing = (u32)failed >> 31;
-    missing |= is_missing << i;
-    bytes = (bytes & -is_missing) | (at & (is_missing - 1));
-  }
-  record->bytes = bytes;
-  record->missing = missing;
-  u32 size = __builtin_offsetof(struct copy_record, stack) + bytes;
+  if (copying.sp < begin && begin - copying.sp < copying.limit) copying.limit = begin - copying.sp;
+  bpf_loop(max_copy_bytes / 4096, copy_page, &copying, 0);
+  record->bytes = copying.bytes;
+  record->missing = copying.missing;
+  u32 size = __builtin_offsetof(struct copy_record, stack) + copying.bytes;
   if (size > sizeof(*record)) size = sizeof(*record);
   long error = bpf_ringbuf_output(&ring, record, size, wake_if_filling());
   copy->busy = 0;

@@ -8,8 +8,8 @@
 // must have begun before followers look at it, and end after that.
 #pragma once
 
-#include "capture.h"
 #include "cgroups.h"
+#include "code_slots.h"
 #include "memory.h"
 
 // `task` runs in this address space, so the counts that it holds back before 6.2 belong to the
@@ -53,36 +53,6 @@ ALWAYS_INLINE void tell_space(u32 space, u32 other, enum space_reason reason,
   // Starts and ends are rare and worth a wake-up: user space must read the new maps soon.
   if (bpf_ringbuf_output(&ring, &record, sizeof(record), BPF_RB_FORCE_WAKEUP))
     COUNT(event_drops, 1);
-}
-
-// A child's interpreter is its parent's, without the probes; a new program's is not known yet.
-ALWAYS_INLINE void inherit_interpreter(u32 slot, u32 parent) {
-  struct interpreter* from = bpf_map_lookup_elem(&interpreters, &parent);
-  struct interpreter* to = bpf_map_lookup_elem(&interpreters, &slot);
-  if (!to) return;
-  if (parent && from)
-    *to = *from;
-  else
-    to->language = language_none;
-  to->met[0] = to->met[1] = 0;
-}
-
-// Takes a free entry of code_slots, for a space that begins with the code of another (fork) or with
-// no known code (exec). Entry 0 is never used. User space frees it when it has seen the space end.
-__attribute__((noinline)) u32 claim_code_slot(u32 space, u32 parent) {
-  struct code_slot* from = parent ? bpf_map_lookup_elem(&code_slots, &parent) : 0;
-  u64 list = from ? from->list : 0;
-  for (u32 i = 0; i < 64; ++i) {
-    u32 at = 1 + (space + i) % (config.code_slots - 1);
-    struct code_slot* slot = bpf_map_lookup_elem(&code_slots, &at);
-    if (!slot || __sync_val_compare_and_swap(&slot->space, 0, space) != 0) continue;
-    slot->copies = config.new_space_copies;
-    slot->list = list;
-    slot->has_unmapped = 0;
-    if (config.scripts) inherit_interpreter(at, parent);
-    return at;
-  }
-  return 0;
 }
 
 // Begins a new incarnation of a process. Its counters start at the kernel's present figures.

@@ -14,10 +14,20 @@ ALWAYS_INLINE void queue_java_method(struct script_chain* chain, u64 method) {
   chain->count = count + 1;
 }
 
-ALWAYS_INLINE void queue_java_methods(struct scratch* scratch, struct script_code_record* record) {
-  struct java_scopes* scopes = (struct java_scopes*)record->lines;
-  for (u32 i = 0; i < java_most_inlined && i < scopes->count; ++i)
-    queue_java_method(&scratch->chain, scopes->inlined[i].method);
+struct queueing_java {
+  struct script_chain* chain;
+  struct java_scopes* scopes;
+};
+static int queue_java_scope(u32 turn, struct queueing_java* queueing) {
+  if (turn >= java_most_inlined || turn >= queueing->scopes->count) return 1;
+  queue_java_method(queueing->chain, queueing->scopes->inlined[turn].method);
+  return 0;
+}
+static __attribute__((noinline)) int queue_java_scopes(struct script_chain* chain,
+                                                       struct script_code_record* record) {
+  struct queueing_java queueing = {chain, (struct java_scopes*)record->lines};
+  bpf_loop(java_most_inlined, queue_java_scope, &queueing, 0);
+  return 0;
 }
 
 // Reads what a word of Java stands for into a record. Returns 0 if it cannot be read. `instance`:
@@ -80,7 +90,7 @@ __attribute__((noinline)) int tell_java(u32 number, u32 slot, u64 word) {
     return 1;
   }
   if (!readable) record->name.form = record->name.bytes = record->line_bytes = 0;
-  if (record->name.form == java_place_text) queue_java_methods(scratch, record);
+  if (record->name.form == java_place_text) queue_java_scopes(&scratch->chain, record);
   long error = send_script(record, key.space, key.code, wake_if_filling());
   buffer->busy = 0;
   if (error) return 0;

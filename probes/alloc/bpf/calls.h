@@ -118,12 +118,14 @@ ALWAYS_INLINE void say_call(struct process* process, u32 function, u64 frees, u6
   if (own.trace) send_call(process->space, function | frees << 32, address, size, old);
 }
 
-// Makes the old block of a realloc() live again, if the call failed or its end was not seen.
-ALWAYS_INLINE void put_back(struct probe_state* call) {
+// Makes the old block of a realloc() live again, if the call failed or its end was not seen. A
+// function of its own, as its callers have no room on the program's stack.
+static __attribute__((noinline)) int put_back(struct probe_state* call) {
   struct block_key key = {.address = call->old_address, .space = call->space};
   enter(call->old.hash, &call->old, block_is_gone);
   if (!put(&key, &call->old) && own.events) lose_event();
   say_put_back();
+  return 0;
 }
 
 // What became of the old block of a realloc() is known, and was told.

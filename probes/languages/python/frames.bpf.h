@@ -82,7 +82,7 @@ static inline int read_python_record(struct script_chain* chain, u64 record,
 
 // Takes the next functions of the chain, of one run at most. Returns 0, with `end` set, when there
 // are none left.
-enum { python_frames_a_turn = 16 };
+enum { python_frames_a_turn = 4 };  // each is verified by itself
 static inline int take_python_frames(struct script_chain* chain,
                                      const struct python_layout* layout) {
   u64 frame = chain->frame, anchor = chain->anchor;

@@ -14,44 +14,9 @@
 // themselves.
 #pragma once
 
-#include "../script.h"
+#include "text.bpf.h"
 
 enum v8_frame { v8_other_frame, v8_function_frame, v8_unreadable_frame };
-
-// Addresses of objects end in 01; small numbers (Smi) are in the upper half of a word.
-static inline int is_v8_object(u64 value) { return (value & 3) == 1 && !(value >> 47); }
-static inline int is_v8_number(u64 value) { return !(u32)value; }
-
-static inline int read_v8_word(u64* to, u64 object, u64 offset) {
-  *to = 0;
-  return !is_v8_object(object) || SCRIPT_READ(to, sizeof(*to), object - 1 + offset);
-}
-
-enum { v8_no_type = 0xffff };
-static inline u32 v8_type_of_map(u64 map) {
-  u16 type = v8_no_type;
-  if (!is_v8_object(map) || SCRIPT_READ(&type, sizeof(type), map - 1 + v8_map_type))
-    return v8_no_type;
-  return type;
-}
-static inline u32 v8_type_of(u64 object) {
-  u64 map = 0;
-  return read_v8_word(&map, object, 0) ? (u32)v8_no_type : v8_type_of_map(map);
-}
-
-// Whether a map is that of a type; remembers one that is. Inlined as the walk has no room on the
-// stack for more calls.
-ALWAYS_INLINE int is_v8_map(u64 map, u16 type, u64* known) {
-  if (map == *known) return 1;
-  if (v8_type_of_map(map) != type) return 0;
-  *known = map;
-  return 1;
-}
-
-// Follows an object that is being moved. Its map is then no address of an object.
-static inline u64 moved_v8_object(u64 object, u64 map) {
-  return map && !(map & 3) && !(map >> 47) ? map + 1 : object;
-}
 
 // Words of memory that read_v8_frame() has for itself; before, the caller puts those of the frame
 // there.
@@ -175,166 +140,6 @@ ALWAYS_INLINE enum v8_frame read_v8_frame(struct v8_layout* layout, u64 pc, u32 
   return v8_function_frame;
 }
 
-// A string without its indirections.
-struct v8_text {
-  u64 from;    // of its characters
-  u32 length;  // in characters
-  u32 wide;    // they have two bytes
-  u32 cut;     // there are more
-  u32 pad;
-};
-
-// String types: what a string is made of, and two bits.
-enum { v8_plain = 0, v8_joined = 1, v8_external = 2, v8_part = 3, v8_alias = 5 };
-enum { v8_form_mask = 7, v8_one_byte = 8, v8_uncached = 16, v8_string_types = 128 };
-
-// What find_v8_text() found. Memory that is not there may be read the next time.
-enum { v8_text_unreadable, v8_text_found, v8_no_text };
-
-SCRIPT_FUNCTION int find_v8_text(u64 object, struct v8_text* text) {
-  u64 first = 0;
-  u32 most = ~0U;
-  if (!text) return v8_text_unreadable;
-  text->cut = 0;
-  for (int turn = 0; turn < 5; ++turn) {
-    u64 words[2];
-    if (!is_v8_object(object)) return v8_no_text;
-    // A short string ends soon. What follows may be a page that nobody has used.
-    if (SCRIPT_READ(words, sizeof(words), object - 1)) return v8_text_unreadable;
-    u64 moved = moved_v8_object(object, words[0]);
-    if (moved != object) {
-      object = moved;
-      continue;
-    }
-    u32 type = v8_type_of_map(words[0]), length = (u32)(words[1] >> 32);
-    if (type == v8_no_type) return v8_text_unreadable;
-    if (type >= v8_string_types) return v8_no_text;
-    if (length < most) most = length;
-    u32 wide = type & v8_one_byte ? 0 : 1;
-    if ((type & v8_form_mask) != v8_plain &&
-        SCRIPT_READ(words, sizeof(words), object - 1 + v8_string_other))
-      return v8_text_unreadable;
-    u64 other = words[0], data = words[1];
-    switch (type & v8_form_mask) {
-      case v8_plain:
-        text->from = object - 1 + v8_string_text + (first << wide);
-        text->length = most;
-        text->wide = wide;
-        // A part that is not in the other, or the first of two that were joined.
-        if (first > length || most > length - first) {
-          text->length = first < length ? (u32)(length - first) : 0;
-          text->cut = 1;
-        }
-        return v8_text_found;
-      case v8_external:
-        if (type & v8_uncached || !data || data >> 47) return v8_text_unreadable;
-        text->from = data + (first << wide);
-        text->length = most;
-        text->wide = wide;
-        return first <= length && most <= length - first ? v8_text_found : v8_text_unreadable;
-      case v8_part:
-        if (!is_v8_number(data) || data >> 62) return v8_text_unreadable;
-        first += data >> 32;
-        object = other;
-        break;
-      case v8_joined:
-      case v8_alias:
-        object = other;
-        break;
-      default:
-        return v8_text_unreadable;
-    }
-  }
-  return v8_text_unreadable;
-}
-
-// Returns 0 if there is a text that cannot be read.
-static inline int read_v8_text(u64 object, struct v8_text* text, struct script_text* to,
-                               u8* bytes_to, u32 most) {
-  to->bytes = 0;
-  to->form = v8_text_latin;
-  int found = find_v8_text(object, text);
-  if (found != v8_text_found) return found;
-  u32 wide = text->wide;
-  to->form = (wide ? v8_text_wide : v8_text_latin) | (text->cut ? v8_text_cut : 0);
-  u64 bytes = (u64)text->length << wide;
-  if (bytes > most) bytes = most;
-  to->bytes = (u32)bytes;
-  asm volatile("" : "+r"(bytes));
-  if (bytes > most) return 0;
-  return !bytes || !SCRIPT_READ(bytes_to, (u32)bytes, text->from);
-}
-
-// The line of a position: from the table of lines, if V8 has made one.
-SCRIPT_FUNCTION u32 line_in_v8_table(u64 table, u64 position) {
-  u64 size = 0;
-  if (read_v8_word(&size, table, v8_array_length) || !is_v8_number(size)) return 0;
-  u64 low = 0, high = size >> 32;  // the first line that ends at or behind the position
-  for (int turn = 0; turn < 32 && low < high; ++turn) {
-    u64 middle = low + (high - low) / 2, end = 0;
-    if (read_v8_word(&end, table, v8_array_items + 8 * middle)) return 0;
-    if (end >> 32 < position)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return (u32)low + 1;
-}
-
-// Otherwise by counting. A script may be long, and the program waits.
-enum { v8_piece_bytes = 512, v8_most_counted_bytes = 1 << 20 };
-struct v8_counting {
-  u64* piece;
-  u64 from;
-  u32 bytes;
-  u32 wide, lines, failed;
-};
-
-// Counts '\n' in a word of eight characters or four. `one`: a word of ones in each character.
-static inline u64 v8_line_ends(u64 word, u64 one, u32 bits) {
-  u64 low = (one << (bits - 1)) - one, other = word ^ one * '\n';
-  u64 ends = ~(((other & low) + low) | other | low);  // the highest bit of each that was '\n'
-  return (ends >> (bits - 1)) * one >> (64 - bits);
-}
-
-static int count_v8_lines(u32 turn, struct v8_counting* counting) {
-  // Nothing that decides over a read is carried from turn to turn: the verifier would follow all.
-  u32 begin = turn * v8_piece_bytes;
-  if (turn >= v8_most_counted_bytes / v8_piece_bytes || begin >= counting->bytes) return 1;
-  u64 size = counting->bytes - begin;
-  if (size > v8_piece_bytes) size = v8_piece_bytes;
-  u64 count = 0, one = counting->wide ? 0x0001000100010001ULL : 0x0101010101010101ULL;
-  u32 bits = counting->wide ? 16 : 8;
-  __builtin_memset(counting->piece, 0, v8_piece_bytes);
-  asm volatile("" : "+r"(size));
-  if (size > v8_piece_bytes || SCRIPT_READ(counting->piece, (u32)size, counting->from + begin)) {
-    counting->failed = 1;
-    return 1;
-  }
-  // Without a branch, which the verifier would have to follow each time.
-  for (u32 i = 0; i < v8_piece_bytes / 8; ++i) count += v8_line_ends(counting->piece[i], one, bits);
-  // Through memory, of which the verifier knows no range: one that grows with each turn is a new
-  // state each time.
-  counting->piece[0] = count;
-  asm volatile("" ::: "memory");
-  counting->lines += (u32)counting->piece[0];
-  return 0;
-}
-
-static inline u32 line_in_v8_source(u64 source, u64 position, struct v8_text* text, u64* piece) {
-  if (find_v8_text(source, text) != v8_text_found || position > text->length) return 0;
-  u64 bytes = position << text->wide;
-  if (bytes > v8_most_counted_bytes) return 0;
-  struct v8_counting counting = {.piece = piece,
-                                 .from = text->from,
-                                 .bytes = (u32)bytes,
-                                 .wide = text->wide,
-                                 .lines = 0,
-                                 .failed = 0};
-  SCRIPT_LOOP(v8_most_counted_bytes / v8_piece_bytes + 1, count_v8_lines, &counting);
-  return counting.failed ? 0 : counting.lines + 1;
-}
-
 // The name and the position in ScopeInfo, or what there is of them.
 struct v8_scope {
   u64 name, inferred_name, position;
@@ -377,14 +182,14 @@ struct v8_function {
   u64 name, script, file, table, source, offset, map;
   struct v8_scope scope;
   struct v8_text text;
+  struct v8_counting counting;
 };
 
 // Reads the name, the script and the first line of a function. Returns 0 if they cannot be read.
 static inline int read_v8_code(const struct v8_layout* layout, u64 info,
                                struct script_code_record* record) {
-  u64* piece = (u64*)record->lines;
-  struct v8_function* read = (struct v8_function*)(record->lines + v8_piece_bytes);
-  __builtin_memset(read, 0, sizeof(*read));
+  struct v8_function* read = (struct v8_function*)record->lines;
+  __builtin_memset(read, 0, __builtin_offsetof(struct v8_function, counting));
   record->line_bytes = 0;
   record->first_line = 0;
   if (read_v8_word(&read->name, info, v8_info_name) ||
@@ -413,9 +218,10 @@ static inline int read_v8_code(const struct v8_layout* layout, u64 info,
   if (!read_v8_text(read->file, &read->text, &record->file, record->file_text, max_script_file))
     return 0;
   if (!read->scope.has_position) return 1;
-  u32 line = v8_type_of(read->table) == layout->array_type
-                 ? line_in_v8_table(read->table, read->scope.position)
-                 : line_in_v8_source(read->source, read->scope.position, &read->text, piece);
+  u32 line =
+      v8_type_of(read->table) == layout->array_type
+          ? line_in_v8_table(read->table, read->scope.position)
+          : line_in_v8_source(read->source, read->scope.position, &read->text, &read->counting);
   if (line && is_v8_number(read->offset)) record->first_line = line + (u32)(read->offset >> 32);
   return 1;
 }

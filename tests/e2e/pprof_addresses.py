@@ -119,7 +119,7 @@ for name, flags in (("pie", ["-fPIE", "-pie"]), ("no_pie", ["-no-pie"]),
             continue
         found = output("addr2line", "-i", "-e", program, hex(location["address"])).split("\n")[:-1]
         found = [re.sub(r" \(discriminator \d+\)", "", line) for line in found]
-        ours = [re.search(r" (\S+):(\d+)(?::\d+)? s=", line) for line in location["lines"]]
+        ours = [re.search(r" (\S+?):(\d+)(?::\d+)? s=", line) for line in location["lines"]]
         if "??" in found[0]:
             continue
         asked += 1

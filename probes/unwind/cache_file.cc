@@ -13,7 +13,7 @@ namespace memflame::unwind {
 namespace {
 
 // Increase it whenever the rows made from a file change, or the layout does.
-constexpr uint32_t version = 12;
+constexpr uint32_t version = 13;
 constexpr char magic[8] = {'m', 'f', 'u', 'n', 'w', 'i', 'n', 'd'};
 constexpr uint32_t max_segments = 1 << 16;  // as many as ELF can count
 constexpr size_t max_build_id = 64;         // bytes

@@ -60,7 +60,7 @@ std::optional<uint64_t> start_main(const MuslCode& code) {
 }
 
 // It ends with lea libc_start_main_stage2(%rip),%rax; pop …; jmp *%rax. So does a _start_c that
-// relocates, with __dls2.
+// relocates, with __dls2, and moves what that takes to registers.
 std::optional<uint64_t> next_stage(const MuslCode& code) {
   for (size_t at = 0; at < code.bytes().size(); ++at) {
     Instructions in(code.bytes().subspan(at));
@@ -68,7 +68,7 @@ std::optional<uint64_t> next_stage(const MuslCode& code) {
     const uint64_t stage = at + code.target(in);
     while (in.pass({0x5b}) || in.pass({0x5d}) || in.pass({0x41, 0x5c}) || in.pass({0x41, 0x5d}) ||
            in.pass({0x41, 0x5e}) || in.pass({0x41, 0x5f}) || in.pass({0x48, 0x83, 0xc4}, 1) ||
-           in.pass({0x48, 0x81, 0xc4}, 4))
+           in.pass({0x48, 0x81, 0xc4}, 4) || in.pass({0x4c, 0x89}, 1))
       continue;
     if (in.pass({0xff, 0xe0})) return stage;
   }

@@ -144,5 +144,10 @@ for version, program in versions.items():
         equal(f"V8 {version}: stacks that the program does not say", missing["wrong"], 0)
         check(sum(missing.values()) <= sum(got.values()) / 1000, f"V8 {version}: not read: {missing}")
     runs = [run(program, version, *INTERPRETED, options=("--languages", languages))[1] for languages in ("off", "auto")]
-    same_native_frames(f"V8 {version}", runs, is_of_script)
+    # Debian 13's library does not name V8's own code: what runs functions is one place then.
+    nameless = [{frame for stack in stacks_of(memflame.profile()) for frame in stack if frame.startswith("[libnode.so")}
+                for memflame in runs]
+    entry = nameless[0] - nameless[1]
+    check(len(entry) <= 1, f"V8 {version}: places that functions take: {entry}")
+    same_native_frames(f"V8 {version}", runs, lambda frame: is_of_script(frame) or frame in entry)
     made_meanwhile(program, version)

@@ -52,7 +52,9 @@ def pprof(file, *options, symbolize="none"):
 def raw(file, symbolize="none"):
     """The mappings and locations as pprof itself understands them."""
     mappings, locations, section = {}, {}, ""
-    for line in pprof(file, "-raw", symbolize=symbolize).splitlines():
+    # Newer ones tell a column, too, which is 0.
+    said = re.sub(r"(:\d+):\d+ s=", r"\1 s=", pprof(file, "-raw", symbolize=symbolize))
+    for line in said.splitlines():
         if line in ("Locations", "Mappings"):
             section = line
         elif section == "Mappings":
@@ -119,7 +121,7 @@ for name, flags in (("pie", ["-fPIE", "-pie"]), ("no_pie", ["-no-pie"]),
             continue
         found = output("addr2line", "-i", "-e", program, hex(location["address"])).split("\n")[:-1]
         found = [re.sub(r" \(discriminator \d+\)", "", line) for line in found]
-        ours = [re.search(r" (\S+?):(\d+)(?::\d+)? s=", line) for line in location["lines"]]
+        ours = [re.search(r" (\S+):(\d+) s=", line) for line in location["lines"]]
         if "??" in found[0]:
             continue
         asked += 1

@@ -159,9 +159,13 @@ def in_gdb(name):
     return re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?([\w.]+)", said, re.MULTILINE)
 
 
-for name, flags in (("dynamic", ()), ("static", ("-static",)), ("static_pie", ("-static-pie", "-fPIE"))):
-    subprocess.run(["musl-gcc", "-O2", "-fno-optimize-sibling-calls", "-fomit-frame-pointer", *flags,
-                    "-o", path(name), path("program.c")], check=True)
+# Debian 12's musl-gcc makes a dynamic program of -static-pie.
+START = [subprocess.run(["musl-gcc", f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout.strip()
+         for name in ("rcrt1.o", "crti.o", "crtn.o")]
+RELOCATES = ("-static", "-fPIE", "-nostartfiles", "-Wl,-pie,--no-dynamic-linker", *START[:2])
+for name, flags in (("dynamic", ()), ("static", ("-static",)), ("static_pie", RELOCATES)):
+    subprocess.run(["musl-gcc", "-O2", "-fno-optimize-sibling-calls", "-fomit-frame-pointer", *flags, path("program.c"),
+                    *(START[2:] if name == "static_pie" else ()), "-o", path(name)], check=True)
     for probe in ("alloc", "mmap", "fault") if name == "dynamic" else ("mmap", "fault"):
         compare(probe, name)
     if shutil.which("gdb"):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Stacks go through musl's own code, which has no unwind information: callbacks, signal handlers, threads,
 system calls. All are complete, and agree with the program's own figures and with gdb."""
+import os
 import re
 import shutil
 import subprocess
@@ -160,8 +161,7 @@ def in_gdb(name):
 
 
 # Debian 12's musl-gcc makes a dynamic program of -static-pie.
-START = [subprocess.run(["musl-gcc", f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout.strip()
-         for name in ("rcrt1.o", "crti.o", "crtn.o")]
+START = [f"/usr/lib/{os.uname().machine}-linux-musl/{name}" for name in ("rcrt1.o", "crti.o", "crtn.o")]
 RELOCATES = ("-static", "-fPIE", "-nostartfiles", "-Wl,-pie,--no-dynamic-linker", *START[:2])
 for name, flags in (("dynamic", ()), ("static", ("-static",)), ("static_pie", RELOCATES)):
     subprocess.run(["musl-gcc", "-O2", "-fno-optimize-sibling-calls", "-fomit-frame-pointer", *flags, path("program.c"),

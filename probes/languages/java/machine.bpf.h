@@ -115,6 +115,7 @@ SCRIPT_FUNCTION int begin_java(struct java_layout* layout, u64 bias) {
   SCRIPT_LOOP(java_most_heaps, read_java_heap, &beginning);
   if (beginning.failed || !count || count > java_most_heaps) return 0;
   u64 low = layout->heap[0].low, high = low + layout->heap[0].bytes;
+  asm volatile("" : "+r"(count));  // or the compiler leaves out a bound that Linux 6.1 needs
   for (u32 i = 1; i < java_most_heaps && i < count; ++i) {
     const struct java_heap* heap = &layout->heap[i];
     if (heap->low < low) low = heap->low;

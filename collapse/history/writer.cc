@@ -155,9 +155,13 @@ void HistoryWriter::add_checkpoint(const History& so_far, uint64_t time_ns,
   append(tables_.changes(so_far));
   write_held_events();
   if (!takes_events_) return;
-  std::vector<LiveBlock> written(blocks.begin(), blocks.end());
-  for (LiveBlock& block : written) block.stack = tables_.stacks()[block.stack];
-  const std::vector<Chunk> chunks = events_.checkpoint(time_ns, written);
+  std::vector<LiveBlock> written;  // only if they differ: there may be millions
+  if (!tables_.stacks().are_places()) {
+    written.assign(blocks.begin(), blocks.end());
+    for (LiveBlock& block : written) block.stack = tables_.stacks()[block.stack];
+    blocks = written;
+  }
+  const std::vector<Chunk> chunks = events_.checkpoint(time_ns, blocks);
   add_of_events(chunks, time_ns, time_ns);
 }
 

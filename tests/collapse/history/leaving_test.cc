@@ -76,6 +76,8 @@ class Run {
         .stack = child, .space = SpaceId{later_process}, .group = "[heap]"};
     writer_.add(history_, look(3, {{of_child, {5}}, {of_estate, {8}}}));
     events_of(3, BlockNumber{2}, child);
+    const LiveBlock block{.block = BlockNumber{2}, .stack = child, .size = 7};
+    writer_.add_checkpoint(history_, 4 * a_second, {&block, 1});
   }
 
   std::string finished() {
@@ -145,8 +147,10 @@ TEST_CASE("events of what leaves name its stack") {
       for (const Event& event : events) seen.push_back(event.stack.index);
     }
     void gap(const EventGap&) override {}
-    void checkpoint(const CheckpointPart&) override {}
-    std::vector<uint32_t> seen;
+    void checkpoint(const CheckpointPart& part) override {
+      for (const LiveBlock& block : part.blocks) live.push_back(block.stack.index);
+    }
+    std::vector<uint32_t> seen, live;
   };
   Run run;
   const std::string bytes = run.finished();
@@ -155,6 +159,7 @@ TEST_CASE("events of what leaves name its stack") {
   Stacks stacks;
   EventFile([&] { return Source::of_memory(bytes, "run.mfr"); }, read, state).read(stacks);
   CHECK(stacks.seen == std::vector<uint32_t>{1, 3});
+  CHECK(stacks.live == std::vector<uint32_t>{3});
 }
 
 TEST_CASE("a run that was killed has the stacks of what had left") {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "probes/system/packed_object.h"
 
 namespace memflame {
 namespace {
@@ -50,12 +51,12 @@ void* map_data(int fd, size_t bytes) {
 
 }  // namespace
 
-BpfObject::BpfObject(std::span<const std::byte> image) {
+BpfObject::BpfObject(std::span<const std::byte> packed) {
   libbpf_set_print(keep_log);
   libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
   libbpf_log.clear();
   Deferred::listen();
-  object_ = bpf_object__open_mem(image.data(), image.size(), nullptr);
+  object_ = open_packed(packed);
   if (object_ == nullptr)
     throw Error("the BPF program could not be read: " + reason_in(libbpf_log),
                 ExitCode::requirement);

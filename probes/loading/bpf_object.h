@@ -17,8 +17,8 @@ namespace memflame {
 
 class BpfObject {
  public:
-  // Parses the object; nothing reaches the kernel before load(). Throws Error.
-  explicit BpfObject(std::span<const std::byte> image);
+  // Parses the object (packed_object.h); nothing reaches the kernel before load(). Throws Error.
+  explicit BpfObject(std::span<const std::byte> packed);
   ~BpfObject();
   BpfObject(const BpfObject&) = delete;
   BpfObject& operator=(const BpfObject&) = delete;

@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "core/unique_fd.h"
 #include "probes/pids/pids.h"
+#include "probes/system/packed_object.h"
 #include "probes/system/procfs.h"
 
 extern "C" {
@@ -61,9 +62,8 @@ void PidNamespace::look() {
   if (runs_in_initial_namespace()) return;
   // libbpf prints many lines about a failure; the error is one line.
   const Silence silence;
-  const size_t size = static_cast<size_t>(memflame_pids_object_end - memflame_pids_object);
   const std::unique_ptr<bpf_object, Closer> object(
-      bpf_object__open_mem(memflame_pids_object, size, nullptr));
+      open_packed({memflame_pids_object, memflame_pids_object_end}));
   if (!object || bpf_object__load(object.get()) != 0) refuse(errno);
   const std::unique_ptr<bpf_link, Closer> link(bpf_program__attach_iter(
       bpf_object__find_program_by_name(object.get(), "memflame_pids"), nullptr));

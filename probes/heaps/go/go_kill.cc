@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "probes/heaps/go/go_kill_records.h"
+#include "probes/system/packed_object.h"
 #include "probes/system/pid_namespace.h"
 
 extern "C" {
@@ -96,8 +97,7 @@ void GoKillWatch::attach(const GoHeap& now) {
   PidNamespace pids;
   pids.look();
   const QuietLibbpf quiet;
-  const auto size = static_cast<size_t>(memflame_go_kill_object_end - memflame_go_kill_object);
-  object_.reset(bpf_object__open_mem(memflame_go_kill_object, size, nullptr));
+  object_.reset(open_packed({memflame_go_kill_object, memflame_go_kill_object_end}));
   if (!object_) refuse_to_load(errno);
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object_.get(), "ring"),
                            ring_bytes_for(now));

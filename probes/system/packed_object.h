@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// BPF objects as bytes of the program: packed (pack.cmake), as they have four times the size
+// otherwise.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+struct bpf_object;
+
+namespace memflame {
+
+// As bpf_object__open_mem() with the unpacked bytes: null and errno if it cannot be opened.
+bpf_object* open_packed(std::span<const std::byte> packed);
+
+}  // namespace memflame

@@ -67,7 +67,7 @@ __attribute__((noinline)) u64 announce(u32 number, u64 hash) {
   stack->hash = hash;
   stack->time = bpf_ktime_get_ns();
   stack->tgid = shown_tgid(task);
-  bpf_probe_read_kernel_str(stack->comm, sizeof(stack->comm), task->group_leader->comm);
+  BPF_CORE_READ_STR_INTO(&stack->comm, task, group_leader, comm);
   u32 words = stack->kernel_frames + stack->frames;
   if (words > max_kernel_frames + max_frames) words = max_kernel_frames + max_frames;
   // Announce first: if that fails, the stack stays unknown and its next event tries again.
@@ -87,8 +87,7 @@ __attribute__((noinline)) u64 announce(u32 number, u64 hash) {
 
 // A function of its own, so that what it needs of the program's stack is free again when functions
 // are nested to the limit: all of them together have 512 bytes.
-static __attribute__((noinline)) int begin_walk(struct scratch* scratch, struct code_slot* slot,
-                                                u32 entry) {
+static __attribute__((noinline)) int begin_walk(struct scratch* scratch, u32 entry) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   struct walk* walk = &scratch->walk;
@@ -99,8 +98,6 @@ static __attribute__((noinline)) int begin_walk(struct scratch* scratch, struct 
   walk->at.bx_is = bx_value;
   walk->at.exact = 1;
   walk->at.guessed = 0;
-  walk->list = slot ? slot->list : 0;
-  walk->tag = slot && config.learns ? tag_of(slot) : 0;
   walk->at_entry = entry;
   walk->filled = 0;
   walk->unknown = 0;
@@ -116,9 +113,12 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 0;
   struct stack_record* stack = &scratch->stack;
-  struct code_slot* slot = code_of(code, stack->space);
   struct walk* walk = &scratch->walk;
-  begin_walk(scratch, slot, entry);
+  begin_walk(scratch, entry);
+  // After it: the verifier would look at it twice, once for a process without mappings.
+  struct code_slot* slot = code_of(code, stack->space);
+  walk->list = slot ? slot->list : 0;
+  walk->tag = slot && config.learns ? tag_of(slot) : 0;
   scratch->code = code;
   if (config.scripts) {
     scratch->chain.count = 0;

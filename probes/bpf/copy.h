@@ -10,6 +10,7 @@
 // Claims an entry of a map whose values begin with `busy`, beginning at this CPU's.
 ALWAYS_INLINE u32 claim(void* map, u32 entries) {
   u32 cpu = bpf_get_smp_processor_id();
+#pragma clang loop unroll(disable)
   for (u32 i = 0; i < 64 && i < entries; ++i) {
     u32 at = (cpu + i) % entries;
     u32* busy = bpf_map_lookup_elem(map, &at);
@@ -66,7 +67,6 @@ static int copy_page(u32 turn, struct copying* copying) {
 // if it could not be sent.
 __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 key, u32 checks) {
   struct task_struct* task = bpf_get_current_task_btf();
-  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   struct scratch* scratch = scratch_at(number);
   u32 at_copy = claim_copy() - 1;
   struct copy* copy = bpf_map_lookup_elem(&copies, &at_copy);
@@ -84,7 +84,9 @@ __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 key, u32 chec
   record->tgid = shown_tgid(task);
   record->entry = entry;
   record->checks = checks;
-  bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), task->group_leader->comm);
+  BPF_CORE_READ_STR_INTO(&record->comm, task, group_leader, comm);
+  struct pt_regs* regs = &copy->regs;
+  bpf_probe_read_kernel(regs, sizeof(*regs), (void*)bpf_task_pt_regs(task));
   record->regs[0] = regs->ax;
   record->regs[1] = regs->dx;
   record->regs[2] = regs->cx;

@@ -6,6 +6,11 @@
 
 #include "script_state.h"
 
+// The thread's own block. With a call, as loading through the task is dear to verify.
+ALWAYS_INLINE u64 thread_base(void) {
+  return BPF_CORE_READ(bpf_get_current_task_btf(), thread.fsbase);
+}
+
 // The state that Python keeps for the current thread, among its thread-specific data: glibc has
 // the first 32 keys in the thread's own block, which the register fs points to (struct pthread,
 // specific_1stblock).
@@ -23,7 +28,7 @@ ALWAYS_INLINE u64 python_state_by_key(struct interpreter* interpreter) {
     interpreter->key = key;
   }
   u64 state = 0;
-  u64 base = bpf_get_current_task_btf()->thread.fsbase;
+  u64 base = thread_base();
   u64 at = base + first_specific_data + 16 * (u64)(key - 1) + 8;
   if (bpf_probe_read_user(&state, sizeof(state), (void*)at)) return state_unreadable;
   return state;
@@ -34,7 +39,7 @@ ALWAYS_INLINE u64 python_state_by_key(struct interpreter* interpreter) {
 enum { thread_vector = 8, thread_guard = 0x30 };
 static __attribute__((noinline)) u64 thread_variables(struct script_chain* chain, u64 key_at) {
   u64* words = (u64*)(chain->memory + script_window_bytes);
-  u64 base = bpf_get_current_task_btf()->thread.fsbase;
+  u64 base = thread_base();
   if (bpf_probe_read_user(words, 16, (void*)key_at)) return state_unreadable;
   u64 number = words[0], offset = words[1];
   if (bpf_probe_read_user(words, 8, (void*)(base + thread_vector)) ||
@@ -46,7 +51,7 @@ static __attribute__((noinline)) u64 thread_variables(struct script_chain* chain
 ALWAYS_INLINE u64 python_state(struct script_chain* chain, struct interpreter* interpreter) {
   u32 by = interpreter->python.state_by;
   if (by == python_by_key) return python_state_by_key(interpreter);
-  u64 at = bpf_get_current_task_btf()->thread.fsbase, state = 0;
+  u64 at = thread_base(), state = 0;
   if (by == python_by_block) at = thread_variables(chain, interpreter->key_at);
   if (at <= state_unreadable) return at;
   at += (u64)(s64)interpreter->python.state_offset;
@@ -57,7 +62,7 @@ ALWAYS_INLINE u64 python_state(struct script_chain* chain, struct interpreter* i
 static __attribute__((noinline)) int begin_ruby_thread(struct script_chain* chain,
                                                        struct interpreter* interpreter) {
   u64* words = (u64*)(chain->memory + script_window_bytes);
-  u64 base = bpf_get_current_task_btf()->thread.fsbase;
+  u64 base = thread_base();
   u64 at = thread_variables(chain, interpreter->key_at);
   if (!at) return end_script(chain, script_none);
   chain->end = script_unreadable;
@@ -172,7 +177,7 @@ ALWAYS_INLINE enum java_step step_in_java(struct scratch* scratch, struct java_f
   if (!scratch->walking.frames) {
     // The interpreter of Java keeps the place of the locals in r14.
     struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
-    locals = regs->r14;
+    locals = BPF_CORE_READ(regs, r14);
   }
   return step_java(&interpreter->java, &scratch->walk.at, scratch->chain.memory,
                    &scratch->chain.memos, locals, &scratch->walking.chunk, frame);

@@ -56,13 +56,15 @@ BpfObject::BpfObject(std::span<const std::byte> packed) {
   libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
   libbpf_log.clear();
   Deferred::listen();
-  object_ = open_packed(packed);
+  object_ = open_packed(packed, types_.path());
   if (object_ == nullptr)
     throw Error("the BPF program could not be read: " + reason_in(libbpf_log),
                 ExitCode::requirement);
+  types_.fill(object_);
 }
 
 BpfObject::~BpfObject() {
+  types_.wait();
   deferred_.abandon();
   if (globals_ != nullptr) ::munmap(globals_, sizeof(bpf::globals));
   if (own_data_ != nullptr) ::munmap(own_data_, own_bytes_);
@@ -122,6 +124,7 @@ void BpfObject::load(const bpf::config& config) {
   std::memcpy(section.data(), initial, size);
   std::memcpy(section.data(), &config, sizeof(config));
   bpf_map__set_initial_value(rodata, section.data(), size);
+  types_.ready();
   if (const int error = deferred_.load(object_)) throw_rejected(-error, libbpf_log);
   globals_ = static_cast<bpf::globals*>(map_data(bpf_map__fd(bss), sizeof(bpf::globals)));
 }

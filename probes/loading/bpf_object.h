@@ -12,6 +12,7 @@
 
 #include "probes/bpf/shared.h"
 #include "probes/loading/deferred.h"
+#include "probes/loading/kernel_types.h"
 
 namespace memflame {
 
@@ -115,6 +116,7 @@ class BpfObject {
   bool lookup_bytes(std::string_view name, const void* key, void* value) const;
   bool erase_bytes(std::string_view name, const void* key);
 
+  KernelTypes types_;
   bpf_object* object_ = nullptr;
   bpf::globals* globals_ = nullptr;                // mapped .bss
   void* own_data_ = nullptr;                       // mapped .data.own

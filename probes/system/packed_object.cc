@@ -15,7 +15,7 @@ namespace {
 std::vector<std::byte> unpack(std::span<const std::byte> packed) {
   const std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> state(ZSTD_createDStream(),
                                                                        ZSTD_freeDStream);
-  std::vector<std::byte> bytes(packed.size() * 8);
+  std::vector<std::byte> bytes(packed.size() * 8 + 1);
   ZSTD_inBuffer in{packed.data(), packed.size(), 0};
   ZSTD_outBuffer out{bytes.data(), bytes.size(), 0};
   for (size_t left = 1; left != 0;) {
@@ -34,9 +34,12 @@ std::vector<std::byte> unpack(std::span<const std::byte> packed) {
 }  // namespace
 
 // libbpf keeps nothing of the bytes.
-bpf_object* open_packed(std::span<const std::byte> packed) {
+bpf_object* open_packed(std::span<const std::byte> packed, const char* types) {
   const std::vector<std::byte> bytes = unpack(packed);
-  if (!bytes.empty()) return bpf_object__open_mem(bytes.data(), bytes.size(), nullptr);
+  bpf_object_open_opts options{};
+  options.sz = sizeof(options);
+  options.btf_custom_path = types;
+  if (!bytes.empty()) return bpf_object__open_mem(bytes.data(), bytes.size(), &options);
   errno = EINVAL;
   return nullptr;
 }

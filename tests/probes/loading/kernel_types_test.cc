@@ -52,7 +52,7 @@ std::vector<std::string> members(const btf* types, const btf_type* type) {
   return all;
 }
 
-// What the kernel got of all programs, but for the numbers of maps.
+// What the kernel got of all programs, except the numbers of maps.
 std::vector<uint64_t> loaded(std::span<const std::byte> packed, bool all_types) {
   KernelTypes types;
   const Object object(open_packed(packed, all_types ? nullptr : types.path()), bpf_object__close);
@@ -98,7 +98,7 @@ TEST_CASE("a kernel's type has a name with or without its flavour") {
   CHECK(essential_name("mm_struct") == "mm_struct");
 }
 
-TEST_CASE("what is no BTF has no types") {
+TEST_CASE("what is not BTF has no types") {
   const std::string all = kernel();
   CHECK(types_named("", {"inode"}).empty());
   CHECK(types_named(std::string(4096, 'x'), {"inode"}).empty());
